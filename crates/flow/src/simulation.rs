@@ -4,7 +4,7 @@ use engine::{Command, DoneReason, Engine, EngineLimits, Event, Input, Top};
 
 /// The remaining quantity of a resting order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Resting {
+pub(crate) struct RestingOrder {
     pub price_ticks: i64,
     pub lots: u64,
 }
@@ -13,7 +13,7 @@ pub(crate) struct Resting {
 pub(crate) struct Simulation {
     engine: Engine,
     /// By the flow's number of an order, from 1; `None` if it does not rest.
-    resting: Vec<Option<Resting>>,
+    resting: Vec<Option<RestingOrder>>,
 }
 
 impl Simulation {
@@ -28,7 +28,7 @@ impl Simulation {
     }
 
     /// The remaining quantity of an order.
-    pub fn resting(&self, number: u32) -> Option<Resting> {
+    pub fn resting(&self, number: u32) -> Option<RestingOrder> {
         self.resting.get(number as usize).copied().flatten()
     }
 
@@ -42,17 +42,17 @@ impl Simulation {
             changed |= match event {
                 Event::Booked { order, price_ticks, .. } => {
                     let lots = order.remaining_lots;
-                    set(resting, order.order_id, Some(Resting { price_ticks, lots }));
+                    set(resting, order.order_id, Some(RestingOrder { price_ticks, lots }));
                     true
                 }
                 Event::Amended { order, price_ticks, .. } => {
                     let lots = order.remaining_lots;
-                    set(resting, order.order_id, Some(Resting { price_ticks, lots }));
+                    set(resting, order.order_id, Some(RestingOrder { price_ticks, lots }));
                     true
                 }
                 Event::Trade { resting: of, price_ticks, .. } => {
                     let lots = of.remaining_lots;
-                    set(resting, of.order_id, Some(Resting { price_ticks, lots }));
+                    set(resting, of.order_id, Some(RestingOrder { price_ticks, lots }));
                     true
                 }
                 Event::Done { order, reason, .. } => {
@@ -67,7 +67,7 @@ impl Simulation {
     }
 }
 
-fn set(resting: &mut Vec<Option<Resting>>, order_id: u64, to: Option<Resting>) {
+fn set(resting: &mut Vec<Option<RestingOrder>>, order_id: u64, to: Option<RestingOrder>) {
     let index = order_id as usize;
     if resting.len() <= index {
         resting.resize(index + 1, None);

@@ -1,12 +1,12 @@
 //! The core of the exchange: executes commands and reports their events. If a client asked for
 //! stamps or the ticker plant publishes, it records the events too.
 
-pub mod observed;
+pub mod observation;
 
 use crate::account::orders::ClientOrders;
 use crate::account::sessions::Sessions;
 use crate::counts::{Counts, DoneCounts};
-use crate::execution::observed::Observed;
+use crate::execution::observation::Observation;
 use crate::market_data::plant::{Completion, Plant};
 use crate::reply::rejections::{RejectedRequest, Rejections};
 use crate::reply::reports::{Reports, RequestKind, Requester};
@@ -30,7 +30,7 @@ pub(crate) struct Execution {
     done: DoneCounts,
     pub rejections: Rejections,
     /// Events and stamps of each command, for the ticker plant and for stamped replies.
-    pub observed: Observed,
+    pub observed: Observation,
     /// The publisher; `None` while there is no feed and no subscriber.
     pub plant: Option<Box<Plant>>,
 }
@@ -51,7 +51,7 @@ impl Execution {
             counts: Counts::default(),
             done: DoneCounts::new(),
             rejections: Rejections::new(),
-            observed: Observed::new(clock),
+            observed: Observation::new(clock),
             plant: None,
         }
     }
@@ -176,7 +176,7 @@ impl Execution {
         requester: &'a Requester<'a>,
         time_ns: u64,
         outbound: &'a mut Outbound,
-    ) -> (&'a mut Sequencer, &'a mut Observed, Reports<'a>) {
+    ) -> (&'a mut Sequencer, &'a mut Observation, Reports<'a>) {
         let Execution { instruments, sessions, orders, sequencer, .. } = self;
         let Execution { counts, done, rejections, observed, .. } = self;
         let (time_ms, stamping) = (wire_time(time_ns), None);

@@ -4,7 +4,7 @@ use crate::report::ClientReport;
 use crate::run::{IpcBenchError, Link, between};
 use crate::structure::ends::{BATCH_MAX, Receiver, SendResult, Sender};
 use ipc::distributor::{self, Distributor, PublishError};
-use ipc::queue::{self, AHEAD_BLOCKS_MAX, Ahead, Start};
+use ipc::queue::{self, AHEAD_BLOCKS_MAX, BlockMaker, Start};
 use ipc::region::Place;
 use ipc::ring::{self, Producers, Ring, SendError, Shape};
 use plan::process::ipc::IpcPlan;
@@ -100,7 +100,7 @@ fn queue_with(
         block_bytes: plan.block_bytes as usize,
         keep_blocks: blocks + 1,
         checked,
-        ahead: Ahead::Caller,
+        ahead: BlockMaker::Caller,
         ..queue::Options::default()
     };
     let failed = |error: queue::QueueError| failed(plan, error);
@@ -112,7 +112,7 @@ fn queue_with(
         Ok(QueueSender { writer, complaint: String::new() })
     };
     let reading = || {
-        let mut reader = queue::Reader::open(&path, Start::Oldest, Ahead::Caller)?;
+        let mut reader = queue::Reader::open(&path, Start::Oldest, BlockMaker::Caller)?;
         while reader.prepare_next()? {}
         Ok(QueueReceiver { reader, complaint: None })
     };
@@ -250,11 +250,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let options = queue::Options {
             block_bytes: queue::BLOCK_BYTES_MIN,
-            ahead: Ahead::Caller,
+            ahead: BlockMaker::Caller,
             ..queue::Options::default()
         };
         let writer = queue::Writer::open(directory.path(), options).unwrap();
-        let reader = queue::Reader::open(directory.path(), Start::Oldest, Ahead::Caller).unwrap();
+        let reader =
+            queue::Reader::open(directory.path(), Start::Oldest, BlockMaker::Caller).unwrap();
         let mut appending = QueueSender { writer, complaint: String::new() };
         let mut reading = QueueReceiver { reader, complaint: None };
         let message = [7; 1000];

@@ -13,7 +13,7 @@ pub const AHEAD_BLOCKS_MAX: usize = 64;
 
 /// The thread that prepares the next block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ahead {
+pub enum BlockMaker {
     /// A thread of the queue, which sleeps except for some tens of milliseconds per block. It
     /// inherits the affinity and scheduling class that the opening thread has at that time: open
     /// the queue before pinning, or the thread takes time from the pinned one.
@@ -63,15 +63,15 @@ struct Helper {
 }
 
 impl NextBlocks {
-    pub fn new(ahead: Ahead, fetch: Fetch) -> std::io::Result<NextBlocks> {
+    pub fn new(ahead: BlockMaker, fetch: Fetch) -> std::io::Result<NextBlocks> {
         let by = match ahead {
-            Ahead::Caller => By::Caller {
+            BlockMaker::Caller => By::Caller {
                 fetch,
                 ready: VecDeque::new(),
                 used: Vec::with_capacity(AHEAD_BLOCKS_MAX),
                 prepares: false,
             },
-            Ahead::Thread => By::Thread(Helper::start(fetch)?),
+            BlockMaker::Thread => By::Thread(Helper::start(fetch)?),
         };
         Ok(NextBlocks { by, late: 0 })
     }

@@ -13,7 +13,7 @@ const OPTIONS: Options = Options {
     block_bytes: BLOCK_BYTES_MIN,
     keep_blocks: 1000,
     checked: true,
-    ahead: Ahead::Caller,
+    ahead: BlockMaker::Caller,
     may_sleep: false,
 };
 
@@ -62,7 +62,7 @@ impl Undamaged {
     }
 
     fn reads(&self) -> (usize, Result<(), QueueError>) {
-        let mut reader = match Reader::open(self.path(), Start::Oldest, Ahead::Caller) {
+        let mut reader = match Reader::open(self.path(), Start::Oldest, BlockMaker::Caller) {
             Ok(reader) => reader,
             Err(error) => return (0, Err(error)),
         };
@@ -199,7 +199,7 @@ fn without_a_check_over_the_bytes_a_change_of_them_is_not_noticed() {
     let mut changed = undamaged.blocks[0].clone();
     changed[place] ^= 1;
     fs::write(file(undamaged.path(), 0), changed).unwrap();
-    let mut reader = Reader::open(undamaged.path(), Start::At(3), Ahead::Caller).unwrap();
+    let mut reader = Reader::open(undamaged.path(), Start::At(3), BlockMaker::Caller).unwrap();
     let n = reader.read(1, |_, found| assert!(found != bytes(3))).unwrap();
     assert_eq!(n, 1);
 }
@@ -223,7 +223,8 @@ fn a_record_that_was_begun_leaves_nothing() {
                 block[head + 8..head + 16].copy_from_slice(&7_u64.to_ne_bytes());
             }
             fs::write(&path, &block).unwrap();
-            let mut follower = Reader::open(undamaged.path(), Start::At(7), Ahead::Caller).unwrap();
+            let mut follower =
+                Reader::open(undamaged.path(), Start::At(7), BlockMaker::Caller).unwrap();
             assert_eq!(follower.read(1, |_, _| ()).unwrap(), 0);
 
             let mut writer = Writer::open(undamaged.path(), OPTIONS).unwrap();
@@ -256,7 +257,7 @@ fn an_end_that_was_begun_leaves_nothing() {
     let mut writer = Writer::open(place.path(), OPTIONS).unwrap();
     assert_eq!((writer.next_sequence(), writer.wiped_bytes()), (1, 8));
     assert_eq!(writer.append(&longest).unwrap(), 1);
-    let mut reader = Reader::open(place.path(), Start::At(1), Ahead::Caller).unwrap();
+    let mut reader = Reader::open(place.path(), Start::At(1), BlockMaker::Caller).unwrap();
     assert_eq!(reader.read(9, |_, found| assert!(found == longest)).unwrap(), 1);
 }
 
@@ -271,7 +272,7 @@ fn a_block_that_was_ended_and_none_started_is_gone_on_behind() {
         fs::write(file(undamaged.path(), 1), &next).unwrap();
         let (n, end) = undamaged.reads();
         assert_eq!((n, end.is_ok()), (6, true));
-        let mut reader = Reader::open(undamaged.path(), Start::Newest, Ahead::Caller).unwrap();
+        let mut reader = Reader::open(undamaged.path(), Start::Newest, BlockMaker::Caller).unwrap();
         let mut writer = Writer::open(undamaged.path(), OPTIONS).unwrap();
         assert_eq!(writer.append(&bytes(6)).unwrap(), 6);
         assert_eq!(reader.read(9, |_, found| assert!(found == bytes(6))).unwrap(), 1);
@@ -306,7 +307,7 @@ fn a_record_lost_from_the_middle_is_not_wiped_away_with_those_behind_it() {
 fn a_block_that_is_missing_renamed_or_foreign_is_named() {
     let undamaged = Undamaged::new(OPTIONS);
     let place = undamaged.path();
-    let open = || Reader::open(place, Start::Oldest, Ahead::Caller).err().unwrap().to_string();
+    let open = || Reader::open(place, Start::Oldest, BlockMaker::Caller).err().unwrap().to_string();
     let write = || Writer::open(place, OPTIONS).err().unwrap().to_string();
 
     fs::rename(file(place, 1), file(place, 2)).unwrap();
@@ -323,7 +324,7 @@ fn a_block_that_is_missing_renamed_or_foreign_is_named() {
     fs::remove_file(file(place, 1)).unwrap();
     fs::create_dir(file(place, 1)).unwrap();
     assert!(write().contains("00000001.block"));
-    let nowhere = Reader::open(&place.join("nowhere"), Start::Oldest, Ahead::Caller);
+    let nowhere = Reader::open(&place.join("nowhere"), Start::Oldest, BlockMaker::Caller);
     assert!(matches!(nowhere, Err(QueueError::NoQueue(_))));
 }
 
@@ -331,7 +332,7 @@ fn a_block_that_is_missing_renamed_or_foreign_is_named() {
 #[test]
 fn a_queue_that_was_removed_under_a_reader_is_missed() {
     let undamaged = Undamaged::new(OPTIONS);
-    let mut reader = Reader::open(undamaged.path(), Start::Oldest, Ahead::Caller).unwrap();
+    let mut reader = Reader::open(undamaged.path(), Start::Oldest, BlockMaker::Caller).unwrap();
     fs::remove_file(file(undamaged.path(), 1)).unwrap();
     assert_eq!(reader.read(100, |_, _| ()).unwrap(), 6);
     let error = reader.read(100, |_, _| ()).unwrap_err();

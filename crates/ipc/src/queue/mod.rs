@@ -53,7 +53,7 @@ pub(crate) mod reader;
 pub(crate) mod record;
 pub(crate) mod writer;
 
-pub use crate::queue::ahead::{AHEAD_BLOCKS_MAX, Ahead};
+pub use crate::queue::ahead::{AHEAD_BLOCKS_MAX, BlockMaker};
 pub use crate::queue::directory::BLOCK_NUMBER_MAX;
 pub use crate::queue::error::QueueError;
 pub use crate::queue::reader::{Reader, Start};

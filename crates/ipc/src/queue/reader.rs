@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::queue::ahead::{Ahead, NextBlocks};
+use crate::queue::ahead::{BlockMaker, NextBlocks};
 use crate::queue::bell::QueueBell;
 use crate::queue::block::{Block, BlockContent, FIRST};
 use crate::queue::directory::Directory;
@@ -47,7 +47,7 @@ impl Reader {
     /// # Errors
     /// No queue there; a start after its end; a block missing, damaged, foreign or of another
     /// version; a system error.
-    pub fn open(path: &Path, start: Start, ahead: Ahead) -> Result<Reader, QueueError> {
+    pub fn open(path: &Path, start: Start, ahead: BlockMaker) -> Result<Reader, QueueError> {
         let directory = Directory::new(path);
         for _ in 0..ATTEMPTS_MAX {
             let Some(block) = find(&directory, start)? else { continue };
@@ -76,7 +76,7 @@ impl Reader {
     fn at_start_of(
         block: Block,
         directory: &Directory,
-        ahead: Ahead,
+        ahead: BlockMaker,
     ) -> Result<Reader, QueueError> {
         let of_blocks = directory.clone();
         let fetch = move |number, _in_use| Block::open_to_read(&of_blocks.block(number), number);
@@ -158,8 +158,8 @@ impl Reader {
     }
 
     /// Maps one more block for later, if the writer has made it: for an owner with
-    /// [`Ahead::Caller`] that has time. False if it does not exist, if enough are ready, or if a
-    /// thread does it.
+    /// [`BlockMaker::Caller`] that has time. False if it does not exist, if enough are ready, or if
+    /// a thread does it.
     ///
     /// # Errors
     /// A foreign block, a block of another version; a system error.

@@ -18,7 +18,7 @@ const SMALL: Options = Options {
     block_bytes: BLOCK_BYTES_MIN,
     keep_blocks: 1000,
     checked: true,
-    ahead: Ahead::Caller,
+    ahead: BlockMaker::Caller,
     may_sleep: false,
 };
 
@@ -35,7 +35,7 @@ fn read(reader: &mut Reader, max: usize) -> Result<Vec<(u64, Vec<u8>)>, QueueErr
 }
 
 fn read_all(place: &Path, start: Start) -> Vec<(u64, Vec<u8>)> {
-    let mut reader = Reader::open(place, start, Ahead::Caller).unwrap();
+    let mut reader = Reader::open(place, start, BlockMaker::Caller).unwrap();
     let mut records = Vec::new();
     loop {
         match read(&mut reader, 7) {
@@ -49,13 +49,13 @@ fn read_all(place: &Path, start: Start) -> Vec<(u64, Vec<u8>)> {
 fn what_is_appended_is_read_by_everyone_from_where_they_start() {
     let place = queue();
     let mut writer = Writer::open(place.path(), SMALL).unwrap();
-    let mut early = Reader::open(place.path(), Start::Newest, Ahead::Caller).unwrap();
+    let mut early = Reader::open(place.path(), Start::Newest, BlockMaker::Caller).unwrap();
     assert_eq!(read(&mut early, 10).unwrap(), []);
     for text in ["", "one", "two"] {
         writer.append(text.as_bytes()).unwrap();
     }
     assert_eq!(writer.append_batch([b"three".as_slice(), b"four"]).unwrap(), 2);
-    let mut late = Reader::open(place.path(), Start::Newest, Ahead::Caller).unwrap();
+    let mut late = Reader::open(place.path(), Start::Newest, BlockMaker::Caller).unwrap();
     assert_eq!(writer.append(b"five").unwrap(), 5);
 
     assert_eq!(read(&mut early, 1).unwrap(), [(0, b"".to_vec())]);
@@ -64,7 +64,7 @@ fn what_is_appended_is_read_by_everyone_from_where_they_start() {
     assert_eq!(read_all(place.path(), Start::Oldest).len(), 6);
     assert_eq!(read_all(place.path(), Start::At(4))[0], (4, b"four".to_vec()));
     assert_eq!(read_all(place.path(), Start::At(6)), []);
-    let too_early = Reader::open(place.path(), Start::At(7), Ahead::Caller);
+    let too_early = Reader::open(place.path(), Start::At(7), BlockMaker::Caller);
     assert!(matches!(too_early, Err(QueueError::NotYet { sequence: 7, next: 6 })));
 }
 
@@ -82,12 +82,12 @@ enum Step {
     Go { reader: usize },
     PrepareWriter,
     PrepareReader { reader: usize },
-    NextWriter { block_pages: usize, checked: bool, ahead: Ahead },
+    NextWriter { block_pages: usize, checked: bool, ahead: BlockMaker },
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let length = prop_oneof![6 => 0..300_usize, 2 => 4000..6000_usize, 1 => 15_000..16_113_usize];
-    let ahead = prop_oneof![Just(Ahead::Caller), Just(Ahead::Thread)];
+    let ahead = prop_oneof![Just(BlockMaker::Caller), Just(BlockMaker::Thread)];
     prop_oneof![
         8 => prop::collection::vec(length, 1..12).prop_map(|lengths| Step::Append { lengths }),
         8 => (0..4_usize, 1..20_usize).prop_map(|(reader, max)| Step::Read { reader, max }),
@@ -167,7 +167,7 @@ proptest! {
                             (Start::At(sequence), Some(sequence))
                         }
                     };
-                    let reader = Reader::open(place.path(), start, Ahead::Caller).unwrap();
+                    let reader = Reader::open(place.path(), start, BlockMaker::Caller).unwrap();
                     let next = next.unwrap_or(reader.next_sequence());
                     followers.push(Follower { reader, next });
                 },
@@ -218,8 +218,8 @@ fn the_newest_blocks_are_kept_and_what_is_missed_is_said_exactly() {
         }
     };
     append(&mut writer, 1);
-    let mut reader = Reader::open(place.path(), Start::Oldest, Ahead::Caller).unwrap();
-    let mut from_start = Reader::open(place.path(), Start::At(0), Ahead::Caller).unwrap();
+    let mut reader = Reader::open(place.path(), Start::Oldest, BlockMaker::Caller).unwrap();
+    let mut from_start = Reader::open(place.path(), Start::At(0), BlockMaker::Caller).unwrap();
     assert_eq!(read(&mut reader, 1).unwrap()[0].0, 0);
     append(&mut writer, 18);
     // The blocks begin with 0, 3, 6, 9, 12, 15, 18. When 6 was made, 5 was in use, and 4 was kept.
@@ -240,7 +240,7 @@ fn the_newest_blocks_are_kept_and_what_is_missed_is_said_exactly() {
     assert_eq!(read(&mut reader, 9).unwrap(), [(18, record(18, 5000))]);
     assert_eq!(read(&mut from_start, 9).unwrap().len(), 3);
 
-    let mut late = Reader::open(place.path(), Start::At(7), Ahead::Caller).unwrap();
+    let mut late = Reader::open(place.path(), Start::At(7), BlockMaker::Caller).unwrap();
     let error = read(&mut late, 9).unwrap_err();
     assert!(matches!(&error, QueueError::FellBehind { missed } if *missed == (7..15)), "{error}");
     assert_eq!(read(&mut late, 1).unwrap()[0].0, 15);
@@ -287,7 +287,7 @@ fn a_block_is_late_only_if_nobody_prepared_it() {
     let place = queue();
     let bytes = [1; 5000];
     let mut writer = Writer::open(place.path(), SMALL).unwrap();
-    let mut reader = Reader::open(place.path(), Start::Oldest, Ahead::Caller).unwrap();
+    let mut reader = Reader::open(place.path(), Start::Oldest, BlockMaker::Caller).unwrap();
     assert!(!reader.prepare_next().unwrap(), "the writer has made none yet");
     for _ in 0..3 {
         assert!(writer.prepare_next().unwrap());
@@ -312,9 +312,9 @@ fn a_block_is_late_only_if_nobody_prepared_it() {
 #[test]
 fn threads_prepare_blocks_by_themselves() {
     let place = queue();
-    let options = Options { ahead: Ahead::Thread, ..SMALL };
+    let options = Options { ahead: BlockMaker::Thread, ..SMALL };
     let mut writer = Writer::open(place.path(), options).unwrap();
-    let mut reader = Reader::open(place.path(), Start::Oldest, Ahead::Thread).unwrap();
+    let mut reader = Reader::open(place.path(), Start::Oldest, BlockMaker::Thread).unwrap();
     let deadline = Deadline::after(Duration::from_secs(60));
     let fill = |writer: &mut Writer, reader: &mut Reader| {
         for _ in 0..3 {
@@ -345,7 +345,7 @@ fn readers_wait_by_spinning_yielding_or_sleeping() {
         let place = queue();
         let options = Options { may_sleep: true, ..SMALL };
         let mut writer = Writer::open(place.path(), options).unwrap();
-        let mut reader = Reader::open(place.path(), Start::Oldest, Ahead::Caller).unwrap();
+        let mut reader = Reader::open(place.path(), Start::Oldest, BlockMaker::Caller).unwrap();
         let patience = Duration::from_millis(1);
         assert_eq!(reader.read_within(wait, patience, 1, |_, _| ()).unwrap(), 0);
         std::thread::scope(|scope| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::queue::ahead::{Ahead, NextBlocks};
+use crate::queue::ahead::{BlockMaker, NextBlocks};
 use crate::queue::bell::{self, QueueBell};
 use crate::queue::block::{BLOCK_OVERHEAD_BYTES, Block, BlockContent, FIRST};
 use crate::queue::directory::{BLOCK_NUMBER_MAX, Directory, WriterLock};
@@ -33,7 +33,7 @@ pub struct Options {
     /// At 256 B it costs writer and reader some 15 ns each.
     pub checked: bool,
     /// The thread that makes the next block before it is needed.
-    pub ahead: Ahead,
+    pub ahead: BlockMaker,
     /// Whether readers may sleep ([`Wait::Futex`](crate::wait::Wait)): each append then costs a
     /// full fence.
     pub may_sleep: bool,
@@ -45,7 +45,7 @@ impl Default for Options {
             block_bytes: 256 << 20,
             keep_blocks: 4,
             checked: true,
-            ahead: Ahead::Thread,
+            ahead: BlockMaker::Thread,
             may_sleep: false,
         }
     }
@@ -159,8 +159,8 @@ impl Writer {
         Ok((self.sequence - first) as usize)
     }
 
-    /// Makes one more block for later: for an owner with [`Ahead::Caller`] that has time. False if
-    /// enough are ready, or if a thread does it.
+    /// Makes one more block for later: for an owner with [`BlockMaker::Caller`] that has time.
+    /// False if enough are ready, or if a thread does it.
     ///
     /// # Errors
     /// As [`Writer::open`]; the appended records are not affected.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clock::Deadline;
 use clock::random::SplitMix64;
-use ipc::queue::{Ahead, BLOCK_BYTES_MIN, Options, QueueError, Reader, Start, Writer};
+use ipc::queue::{BLOCK_BYTES_MIN, BlockMaker, Options, QueueError, Reader, Start, Writer};
 
 const ROLE: &str = "TICKPATH_TEST_ROLE";
 const PLACE: &str = "TICKPATH_TEST_PLACE";
@@ -57,7 +57,8 @@ fn write_until_killed(place: &Path) {
     let number = |name| std::env::var(name).unwrap().parse().unwrap();
     let (block_bytes, keep_blocks) = (number(BLOCK_BYTES), number(KEEP_BLOCKS));
     // Half of them have a thread that makes blocks, which can be killed too.
-    let ahead = if std::process::id().is_multiple_of(2) { Ahead::Thread } else { Ahead::Caller };
+    let ahead =
+        if std::process::id().is_multiple_of(2) { BlockMaker::Thread } else { BlockMaker::Caller };
     let options = Options { block_bytes, keep_blocks, checked: true, ahead, may_sleep: false };
     let mut writer = Writer::open(place, options).unwrap();
     println!("wiped {} of {}", writer.wiped_bytes(), writer.next_sequence());
@@ -87,7 +88,7 @@ struct Follower {
 
 impl Follower {
     fn new(place: &Path, start: Start) -> Follower {
-        let reader = Reader::open(place, start, Ahead::Caller).unwrap();
+        let reader = Reader::open(place, start, BlockMaker::Caller).unwrap();
         Follower { reader, read: 0, missed: 0 }
     }
 

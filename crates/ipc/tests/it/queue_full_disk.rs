@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use ipc::IpcError;
-use ipc::queue::{Ahead, BLOCK_BYTES_MIN, Options, QueueError, Reader, Start, Writer};
+use ipc::queue::{BLOCK_BYTES_MIN, BlockMaker, Options, QueueError, Reader, Start, Writer};
 use testing::{small_disk, test_name};
 
 /// Room for three blocks, their names, and a part of a fourth.
 const DISK_BYTES: usize = 3 * BLOCK_BYTES_MIN + BLOCK_BYTES_MIN / 2;
 
-fn fill(place: &Path, ahead: Ahead) {
+fn fill(place: &Path, ahead: BlockMaker) {
     let options = Options {
         block_bytes: BLOCK_BYTES_MIN,
         keep_blocks: 100,
@@ -34,10 +34,10 @@ fn fill(place: &Path, ahead: Ahead) {
     let taken = writer.next_sequence();
     assert_eq!(taken, 45);
     assert!(is_no_room(&writer.append(&[1; 1000]).unwrap_err()), "it is full still");
-    if ahead == Ahead::Caller {
+    if ahead == BlockMaker::Caller {
         assert!(is_no_room(&writer.prepare_next().unwrap_err()));
     }
-    let mut reader = Reader::open(&directory, Start::Oldest, Ahead::Caller).unwrap();
+    let mut reader = Reader::open(&directory, Start::Oldest, BlockMaker::Caller).unwrap();
     let mut next = 0;
     while reader
         .read(9, |sequence, bytes| {
@@ -60,7 +60,7 @@ fn fill(place: &Path, ahead: Ahead) {
 #[test]
 fn a_full_disk_is_an_error_of_append() {
     let name = test_name!(a_full_disk_is_an_error_of_append);
-    small_disk::on(DISK_BYTES as u64, &name, |place| fill(place, Ahead::Caller));
+    small_disk::on(DISK_BYTES as u64, &name, |place| fill(place, BlockMaker::Caller));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_full_disk_that_the_thread_meets_is_an_error_of_append() {
         DISK_BYTES as u64,
         &test_name!(a_full_disk_that_the_thread_meets_is_an_error_of_append),
         |place| {
-            fill(place, Ahead::Thread);
+            fill(place, BlockMaker::Thread);
         },
     );
 }

@@ -16,7 +16,7 @@ use crate::write::state::WriterState;
 pub(crate) const RETRY: Duration = Duration::from_millis(100);
 
 /// The writer's end: takes finished segments.
-pub(crate) struct Ahead {
+pub(crate) struct SegmentMaker {
     /// The first input of the next segment to make.
     orders: Option<SyncSender<u64>>,
     made: Receiver<Segment>,
@@ -32,9 +32,9 @@ pub(crate) struct Maker {
     pub shared: Arc<WriterState>,
 }
 
-impl Ahead {
+impl SegmentMaker {
     /// Starts the thread, which makes the segment that begins with `first`.
-    pub fn start(maker: Maker, first: u64) -> std::io::Result<Ahead> {
+    pub fn start(maker: Maker, first: u64) -> std::io::Result<SegmentMaker> {
         let (orders, to_do) = sync_channel(1);
         let (done, made) = sync_channel(1);
         let work = move || {
@@ -46,7 +46,7 @@ impl Ahead {
             }
         };
         let thread = std::thread::Builder::new().name("journal-ahead".into()).spawn(work)?;
-        let ahead = Ahead { orders: Some(orders), made, thread: Some(thread) };
+        let ahead = SegmentMaker { orders: Some(orders), made, thread: Some(thread) };
         ahead.ask(first);
         Ok(ahead)
     }
@@ -67,7 +67,7 @@ impl Ahead {
     }
 }
 
-impl Drop for Ahead {
+impl Drop for SegmentMaker {
     /// Waits for the thread, so that it makes nothing after the writer's lock is released.
     fn drop(&mut self) {
         self.orders = None;

@@ -21,7 +21,7 @@ use crate::file::segment::Segment;
 use crate::read::inputs::LogEnd;
 use crate::read::replay::{self, ReplayedJournal};
 use crate::read::segment::Log;
-use crate::write::ahead::{Ahead, Maker};
+use crate::write::ahead::{Maker, SegmentMaker};
 use crate::write::appender::{Appender, Parts};
 use crate::write::options::Options;
 use crate::write::renew::renew;
@@ -145,7 +145,7 @@ fn start(
             Maker { directory, header, zeroed: options.zeroed, shared: Arc::clone(&of_writer) };
         // Threads inherit the affinity of the thread that starts them.
         let pinned = options.core.map_or(Ok(()), host::thread::pin).map_err(io::Error::other);
-        let ahead = pinned.and_then(|()| Ahead::start(maker, first));
+        let ahead = pinned.and_then(|()| SegmentMaker::start(maker, first));
         let ahead = match ahead {
             Ok(ahead) => ahead,
             Err(error) => return drop(said.send(Err(error))),

@@ -13,7 +13,7 @@ use crate::file::directory::Lock;
 use crate::file::mark::Mark;
 use crate::file::record::{RECORD_BYTES, encode};
 use crate::file::segment::Segment;
-use crate::write::ahead::{Ahead, RETRY};
+use crate::write::ahead::{RETRY, SegmentMaker};
 use crate::write::state::WriterState;
 
 /// Longest wait for inputs before the writer checks whether it must end. A message tells it of the
@@ -32,7 +32,7 @@ pub(crate) struct Writer {
     /// Records to write together.
     pub group: Vec<u8>,
     pub shared: Arc<WriterState>,
-    pub ahead: Ahead,
+    pub ahead: SegmentMaker,
     pub mark: Mark,
     /// Dropped last: another writer may start only after all other parts have ended.
     #[expect(dead_code, reason = "held")]

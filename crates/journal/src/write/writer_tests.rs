@@ -24,7 +24,7 @@ fn writer(place: &std::path::Path, file: &str) -> (Writer, Producer) {
     let shared = Arc::new(WriterState::new(0, 100));
     let mark = Mark::create(&directory, 1, 0, Arc::clone(&shared)).unwrap();
     let maker = Maker { directory, header, zeroed: false, shared: Arc::clone(&shared) };
-    let ahead = Ahead::start(maker, 100).unwrap();
+    let ahead = SegmentMaker::start(maker, 100).unwrap();
     let shape = Shape {
         slots: 64,
         message_bytes_max: Input::BYTES,

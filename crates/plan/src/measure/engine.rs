@@ -10,7 +10,7 @@ use crate::tables::subject::Subject;
 
 /// Parts of a real path that a bare engine leaves out.
 pub(crate) const LEFT_OUT: &[&str] = &[
-    "What stands around an engine: network, wire, sequencing, the journal, a reader of its reports.",
+    "The rest of an exchange: network, wire, sequencing, the journal, a reader of its reports.",
     "More than one instrument; stops, icebergs, dates: workload W1 has limit orders, cancels and amendments.",
 ];
 

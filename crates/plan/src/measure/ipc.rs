@@ -66,7 +66,7 @@ impl Measurement for Ipc {
             percentiles: &["p50", "p99", "p99_9", "p99_99", "p99_999"],
             ..Words::of_messages(&[
                 "More than one producer or consumer at a time.",
-                "What the hypervisor took: the kernel doesn't know, so it is in the undisturbed rows too.",
+                "Time that the hypervisor took: the kernel does not know of it, so it is in the undisturbed rows too.",
             ])
         }
     }

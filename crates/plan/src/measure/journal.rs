@@ -62,7 +62,7 @@ impl Measurement for Journal {
         Words {
             messages: "operations",
             ..Words::of_messages(&[
-                "What stands around an engine: network, wire, sequencing.",
+                "The rest of an exchange: network, wire, sequencing.",
                 "A failure of power: what a disk says that it has made durable is believed.",
             ])
         }

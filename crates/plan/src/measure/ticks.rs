@@ -107,7 +107,7 @@ impl Measurement for Ticks {
             ..Words::of_messages(&[
                 "TLS: the connection is plain.",
                 "Ticks that led to no order: they are counted, checked and in the book, but have no way to the exchange.",
-                "What the hypervisor took: the kernel doesn't know, so it stands in whatever stage it met.",
+                "Time that the hypervisor took: the kernel does not know of it, so it stands in the stage that it met.",
             ])
         }
     }

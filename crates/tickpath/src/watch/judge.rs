@@ -39,7 +39,7 @@ struct Baseline {
 }
 
 /// The verdict on a record.
-pub(crate) struct Judged {
+pub(crate) struct WatchVerdict {
     pub gates: Vec<GateResult>,
     /// Gates that failed now and did not before.
     pub alerts: Vec<GateResult>,
@@ -140,7 +140,7 @@ impl Judge {
     }
 
     /// Judges a record.
-    pub(crate) fn judge(&mut self, record: &RunRecord, machine: &Machine) -> Judged {
+    pub(crate) fn judge(&mut self, record: &RunRecord, machine: &Machine) -> WatchVerdict {
         let results = match &self.baseline {
             Some(baseline) => self.against(baseline, record, machine),
             None => self.gates.iter().map(|gate| gate.judge_records(&[record])).collect(),
@@ -154,7 +154,7 @@ impl Judge {
         // An inconclusive gate leaves an alert as it is.
         self.failing.extend(alerts.iter().map(|one| one.gate.clone()));
         self.failing.retain(|gate| !recovered.iter().any(|one| one.gate == *gate));
-        Judged { gates: results, alerts, recovered }
+        WatchVerdict { gates: results, alerts, recovered }
     }
 
     fn against(

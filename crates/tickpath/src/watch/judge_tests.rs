@@ -28,7 +28,7 @@ fn judge(texts: &[&str]) -> Judge {
     judge
 }
 
-fn outcomes(judged: &Judged) -> Vec<(&str, GateOutcome)> {
+fn outcomes(judged: &WatchVerdict) -> Vec<(&str, GateOutcome)> {
     judged.gates.iter().map(|one| (one.gate.as_str(), one.outcome)).collect()
 }
 

@@ -10,7 +10,7 @@ mod http;
 mod judge;
 mod keep;
 mod plan;
-mod seen;
+mod tally;
 
 use crate::ci::{baseline, save_baseline};
 use crate::cli::WatchArguments;
@@ -22,8 +22,8 @@ use crate::project::Project;
 use crate::run::{wait_for_turn, warn_of};
 use crate::signals;
 use crate::watch::accept::Format;
-use crate::watch::judge::{Judge, Judged, run_command};
-use crate::watch::seen::Seen;
+use crate::watch::judge::{Judge, WatchVerdict, run_command};
+use crate::watch::tally::Tally;
 use anyhow::{Context, bail};
 use clock::wall_ms;
 use record::{RunRecord, directory};
@@ -41,7 +41,7 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 const PAUSE_FOR_OTHERS: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(100);
 
-type Shared = Arc<Mutex<Seen>>;
+type Shared = Arc<Mutex<Tally>>;
 
 pub(crate) fn watch(arguments: &WatchArguments) -> anyhow::Result<u8> {
     let project = Project::find()?;
@@ -53,7 +53,7 @@ pub(crate) fn watch(arguments: &WatchArguments) -> anyhow::Result<u8> {
         bail!("{}", plan.refusals.join("; "));
     }
     let judge = Judge::new(arguments, &out, &conduct, &plan)?;
-    let seen = Shared::new(Mutex::new(Seen::new(&name)));
+    let seen = Shared::new(Mutex::new(Tally::new(&name)));
     let address = serve(arguments.listen, &seen, conduct.measured_cores()?)?;
     let interrupt = signals::interrupt()?;
     warn_of(&plan);
@@ -91,7 +91,7 @@ fn serve(address: SocketAddr, seen: &Shared, measured: Vec<usize>) -> anyhow::Re
     Ok(address)
 }
 
-fn locked(seen: &Shared) -> MutexGuard<'_, Seen> {
+fn locked(seen: &Shared) -> MutexGuard<'_, Tally> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -195,7 +195,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn tell(&self, record: &RunRecord, path: &Path, judged: &Judged) -> anyhow::Result<()> {
+    fn tell(&self, record: &RunRecord, path: &Path, judged: &WatchVerdict) -> anyhow::Result<()> {
         let mut said: Vec<String> = Vec::new();
         for (word, gates) in [("ALERT", &judged.alerts), ("passes again", &judged.recovered)] {
             said.extend(gates.iter().map(|gate| format!("{word}: {}: {}", gate.gate, gate.why)));

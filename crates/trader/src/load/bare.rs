@@ -18,7 +18,7 @@ const SILENCE_NS_MAX: u64 = 5_000_000_000;
 const LOOKS_A_CHECK: u32 = 256;
 
 /// The result of one run.
-pub(crate) struct Finished {
+pub(crate) struct BareResult {
     pub(crate) load: Load,
     pub(crate) complete: bool,
     pub(crate) failure: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) fn run(
     (warm_up_seconds, seconds): (f64, f64),
     mut recorder: Recorder,
     stop: &AtomicBool,
-) -> io::Result<Finished> {
+) -> io::Result<BareResult> {
     let mut client = Client::new(Bare::new(stream, spins)?, spins, clock, bytes, stop);
     let start_ns = clock.now_ns();
     let measure_at_ns = start_ns + (warm_up_seconds * 1e9) as u64;
@@ -88,7 +88,7 @@ pub(crate) fn run(
         load.rate_per_second_achieved = load.sent as f64 * 1e9 / measured_ns as f64;
     }
     recorder.finish(clock.now_ns());
-    Ok(Finished { load, complete: now_ns >= end_ns && failure.is_none(), failure })
+    Ok(BareResult { load, complete: now_ns >= end_ns && failure.is_none(), failure })
 }
 
 impl<'a> Client<'a> {

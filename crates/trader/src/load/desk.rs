@@ -53,7 +53,7 @@ struct Lane {
     /// Encoded, but not taken by the kernel yet.
     bytes: Vec<u8>,
     /// The messages in `bytes`, each with the offset of its end.
-    unsent: Vec<Unsent>,
+    unsent: Vec<UnsentMessage>,
     /// It is in the desk's list of lanes to write.
     dirty: bool,
     watched: bool,
@@ -65,7 +65,7 @@ struct Lane {
 }
 
 #[derive(Clone, Copy)]
-struct Unsent {
+struct UnsentMessage {
     number: u64,
     message: Message,
     end: usize,
@@ -214,7 +214,7 @@ impl<E: OrderProtocol> Desk<E> {
         let start = lane.bytes.len();
         self.entry.encode(message, number, account, &mut lane.bytes);
         let end = lane.bytes.len();
-        lane.unsent.push(Unsent { number, message, end });
+        lane.unsent.push(UnsentMessage { number, message, end });
         if lane.unanswered == 0 {
             lane.quiet_since_ns = self.clock.now_ns();
         }

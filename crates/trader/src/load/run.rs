@@ -215,7 +215,7 @@ fn measure_bare(
     reporter.start(drain, clock.now_ns());
     let phases = (plan.warm_up_seconds, plan.seconds);
     let finished = bare::run((stream, spins), clock, bytes, phases, recorder, stop);
-    let bare::Finished { mut load, complete, failure } = finished.map_err(failed)?;
+    let bare::BareResult { mut load, complete, failure } = finished.map_err(failed)?;
     load.model = plan.load.model.name().to_owned();
     Ok(ClientResult {
         complete,

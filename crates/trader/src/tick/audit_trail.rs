@@ -4,7 +4,7 @@ use crate::session::codec::{ExecutionReport, OrderEvent};
 use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrder, OwnOrders};
 use crate::tick::logic::Kind;
-use crate::tick::stages::{Decision, Passed};
+use crate::tick::stages::{DecidedTick, Decision};
 use audit::{Action, Auditor, Record, TickKind};
 use engine::Side;
 
@@ -24,14 +24,14 @@ impl AuditTrail {
     #[cold]
     pub(crate) fn tick(
         &mut self,
-        passed: &Passed,
+        passed: &DecidedTick,
         came: [u64; 2],
         written_ns: u64,
         decisions: &[Decision],
         orders: &OwnOrders,
         unsent: usize,
     ) {
-        let Passed { tick, normalised_ns, decided_ns, checked_ns, .. } = passed;
+        let DecidedTick { tick, normalised_ns, decided_ns, checked_ns, .. } = passed;
         let [kernel_ns, read_ns] = came;
         self.auditor.tell(&Record::Tick {
             number: tick.number,

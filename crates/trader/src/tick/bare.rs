@@ -4,7 +4,7 @@
 
 use crate::load::run::TraderError;
 use crate::tick::counts::TickCounts;
-use crate::tick::result::{Finished, Receiving};
+use crate::tick::result::{Receiving, ThreadResult};
 use crate::tick::samples::Samples;
 use clock::Clock;
 use plan::process::ticks::{RawPlan, TickPlan};
@@ -50,7 +50,7 @@ pub(crate) fn run(
     (stream, receiver): (TcpStream, DatagramReceiver),
     memory_locked: bool,
     stop: &AtomicBool,
-) -> Result<Finished, TraderError> {
+) -> Result<ThreadResult, TraderError> {
     let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
     let bare = Bare::new(stream, true).map_err(failed)?;
     let mut client = Client::new(plan, raw, clock, bare, receiver, stop);
@@ -65,7 +65,7 @@ pub(crate) fn run(
         .into_iter()
         .collect();
     let mut receiver = client.receiver;
-    Ok(Finished {
+    Ok(ThreadResult {
         counts: client.counts,
         unanswered: client.unanswered,
         usage: host::thread::usage().since(usage),

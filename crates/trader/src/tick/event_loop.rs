@@ -23,7 +23,7 @@ use crate::tick::phase::{Course, Step, View};
 use crate::tick::rehearsal::Rehearsal;
 use crate::tick::samples::Samples;
 use crate::tick::session::{OrderSession, Request, StampedReply};
-use crate::tick::stages::{Passed, Stages};
+use crate::tick::stages::{DecidedTick, Stages};
 use clock::Clock;
 use clock::recorder::Recorder;
 use engine::Side;
@@ -188,7 +188,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     }
 
     /// Off the path: the work after a datagram.
-    fn after(&mut self, n: usize, passed: &Passed, came: [u64; 2], written_ns: u64) {
+    fn after(&mut self, n: usize, passed: &DecidedTick, came: [u64; 2], written_ns: u64) {
         let tick = &passed.tick;
         self.course.heard_at_ns = came[1];
         if tick.kind == Kind::Live && self.is_measured(tick.intended_ns) {

@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 const REHEARSED_MAX: u32 = 16;
 
 /// A feed that is followed.
-pub(crate) struct Followed {
+pub(crate) struct FollowedFeed {
     pub(crate) receiver: DatagramReceiver,
     pub(crate) logic: FeedLogic,
     pub(crate) instrument: u16,
@@ -51,7 +51,7 @@ pub(crate) fn follow(
     clock: Clock,
     session: &mut ExchangeSession,
     stream: &mut Connection,
-) -> Result<Followed, TraderError> {
+) -> Result<FollowedFeed, TraderError> {
     let mut receiver = subscribe(plan, clock, session, stream)?;
     let feed = &plan.feed;
     let mut follower = Follower::new(FollowerSettings {
@@ -73,7 +73,7 @@ pub(crate) fn follow(
     let rehearsal = rehearsal.transpose()?;
     // Not before: a fault as frequent as a snapshot's parts would let no snapshot arrive complete.
     let receiver = receiver.harmed_by(plan.feed.inject);
-    Ok(Followed { receiver, logic, instrument, rehearsal })
+    Ok(FollowedFeed { receiver, logic, instrument, rehearsal })
 }
 
 /// Stages like those of `logic`, on a small book of their own.

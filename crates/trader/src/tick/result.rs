@@ -21,7 +21,7 @@ use transport::datagram::DatagramReceiver;
 use wire::administration::Description;
 
 /// The measuring thread's result.
-pub(crate) struct Finished {
+pub(crate) struct ThreadResult {
     pub(crate) samples: Vec<Sample>,
     pub(crate) counts: TickCounts,
     pub(crate) unanswered: u64,
@@ -97,7 +97,7 @@ fn failed(path: &str) -> impl FnOnce(io::Error) -> TraderError {
 /// complete.
 pub(crate) fn assemble(
     plan: &TickPlan,
-    mut finished: Finished,
+    mut finished: ThreadResult,
     (source, rate_off_ppm): (ClockSource, Option<f64>),
     logged: Option<LogResult>,
     log: Log,
@@ -151,7 +151,7 @@ fn write(
     record::tick::samples::write(log.samples, samples).map_err(failed(&plan.samples))
 }
 
-fn tick(finished: &Finished, time: Time) -> Tick {
+fn tick(finished: &ThreadResult, time: Time) -> Tick {
     let (counts, receiving) = (&finished.counts, &finished.receiving);
     let mut tick = Tick {
         datagrams: counts.datagrams,
@@ -178,7 +178,7 @@ fn tick(finished: &Finished, time: Time) -> Tick {
     tick
 }
 
-fn followed(tick: &mut Tick, finished: &Finished, following: &Following) {
+fn followed(tick: &mut Tick, finished: &ThreadResult, following: &Following) {
     let Following { counts, before, .. } = following;
     tick.gaps = counts.gaps - before.gaps;
     tick.messages_replayed = counts.replayed - before.replayed;
@@ -221,7 +221,7 @@ fn in_windows(windows: &Windows, samples: &[Sample], begin: Point) -> u64 {
     samples.iter().filter(is_in).count() as u64
 }
 
-fn load(finished: &Finished, tick: Tick) -> Load {
+fn load(finished: &ThreadResult, tick: Tick) -> Load {
     let (counts, usage) = (&finished.counts, &finished.usage);
     let span_ns = |end_ns: u64| end_ns.saturating_sub(finished.measured_from_ns) as f64;
     let per_second = |count: u64, ns: f64| if ns > 0.0 { count as f64 / (ns / 1e9) } else { 0.0 };

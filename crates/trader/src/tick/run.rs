@@ -5,11 +5,11 @@ use crate::load::run::{Dialler, TraderError, dial};
 use crate::risk::Rejection;
 use crate::tick::audit_trail::AuditTrail;
 use crate::tick::event_loop::{Parts, TickLoop};
-use crate::tick::feed_start::{self, Followed, receive_options};
+use crate::tick::feed_start::{self, FollowedFeed, receive_options};
 use crate::tick::logic::{FloorLogic, TradingLogic};
 use crate::tick::order_stream::OrderStream;
 use crate::tick::rehearsal::Rehearsal;
-use crate::tick::result::{Finished, Following, Receiving};
+use crate::tick::result::{Following, Receiving, ThreadResult};
 use crate::tick::samples::Samples;
 use crate::tick::session::OrderSession;
 use crate::tick::session::exchange::ExchangeSession;
@@ -114,7 +114,7 @@ fn measure(
     (clock, is_shared): (Clock, bool),
     audit: Option<Auditor>,
     shown: Option<Recorder>,
-) -> Result<Finished, TraderError> {
+) -> Result<ThreadResult, TraderError> {
     // Pin first, so that memory comes from the core's NUMA node.
     if let Some(core) = plan.core {
         host::thread::pin(core)?;
@@ -140,7 +140,7 @@ fn measure(
             let mut session = ExchangeSession::new(&plan.target, &plan.instrument);
             session.log_on(&mut stream, plan.first_token).map_err(connect_failed)?;
             let followed = feed_start::follow(plan, stop, clock, &mut session, &mut stream)?;
-            let Followed { receiver, logic, instrument, rehearsal } = followed;
+            let FollowedFeed { receiver, logic, instrument, rehearsal } = followed;
             let stages = Stages::new(clock, logic, session);
             own.run(
                 stream,
@@ -200,7 +200,7 @@ impl Own<'_> {
         rehearsal: Option<Rehearsal<M, L>>,
         instrument: u16,
         told: impl FnOnce(&Stages<M, L>) -> (Option<Following>, Option<MarketMaking>),
-    ) -> Result<Finished, TraderError> {
+    ) -> Result<ThreadResult, TraderError> {
         let Own { plan, dialler, stop, clock, is_shared, audit, shown, memory_locked } = self;
         let backend = transport::backend(&plan.backend)?;
         let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
@@ -257,7 +257,7 @@ fn finish<M: TradingLogic, L: OrderSession>(
     following: Option<Following>,
     market_making: Option<MarketMaking>,
     memory_locked: bool,
-) -> Finished {
+) -> ThreadResult {
     let TickLoop { stages, parts, failure, course, usage, .. } = ticks;
     let Stages { logic, session, orders, mut counts, .. } = stages;
     let ended_ns = parts.clock.now_ns();
@@ -286,7 +286,7 @@ fn finish<M: TradingLogic, L: OrderSession>(
     let complaint = session.first_complaint().filter(|_| is_odd);
     failures.extend(complaint.map(|what| format!("first complaint: {what}")));
     let mut receiver = parts.receiver;
-    Finished {
+    ThreadResult {
         counts,
         unanswered: orders.unanswered().into(),
         usage: host::thread::usage().since(usage),

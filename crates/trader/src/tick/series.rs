@@ -23,7 +23,7 @@ const NEEDED: [Point; 7] = [
 
 /// The outcome of the checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Judged {
+pub(crate) struct SampleChecks {
     /// Samples of the whole path.
     pub(crate) whole: u64,
     /// Those with a stamp before the one it must follow.
@@ -33,8 +33,8 @@ pub(crate) struct Judged {
 }
 
 /// Checks each sample, and keeps those that are whole and in order.
-pub(crate) fn judge(samples: &mut Vec<Sample>, time: &Time) -> Judged {
-    let mut judged = Judged::default();
+pub(crate) fn judge(samples: &mut Vec<Sample>, time: &Time) -> SampleChecks {
+    let mut judged = SampleChecks::default();
     samples.retain_mut(|sample| {
         if NEEDED.iter().any(|point| sample.stamps[*point as usize] == 0) {
             return false;

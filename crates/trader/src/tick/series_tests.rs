@@ -19,7 +19,7 @@ fn with(changes: &[(Point, u64)]) -> Sample {
     sample
 }
 
-fn judged(sample: Sample, time: &Time) -> (Judged, Vec<Sample>) {
+fn judged(sample: Sample, time: &Time) -> (SampleChecks, Vec<Sample>) {
     let mut samples = vec![sample];
     (judge(&mut samples, time), samples)
 }
@@ -28,7 +28,7 @@ fn judged(sample: Sample, time: &Time) -> (Judged, Vec<Sample>) {
 fn a_way_without_an_end_is_none() {
     for point in NEEDED {
         let (judged, kept) = judged(with(&[(point, 0)]), &same());
-        assert_eq!((judged, kept.len()), (Judged::default(), 0), "{point:?}");
+        assert_eq!((judged, kept.len()), (SampleChecks::default(), 0), "{point:?}");
     }
     for point in [Point::KernelReceived, Point::Acknowledged] {
         let (judged, kept) = judged(with(&[(point, 0)]), &same());

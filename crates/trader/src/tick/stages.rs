@@ -17,12 +17,12 @@ pub(crate) const OUT_BYTES_MAX: usize = 64 * 1024;
 /// Encoded messages that the kernel has not taken yet.
 pub(crate) struct Outbox {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) messages: Vec<Unsent>,
+    pub(crate) messages: Vec<UnsentMessage>,
 }
 
 /// A message in an [`Outbox`].
 #[derive(Clone, Copy)]
-pub(crate) struct Unsent {
+pub(crate) struct UnsentMessage {
     /// Offset of its end.
     pub(crate) end: usize,
     pub(crate) sample: Option<u32>,
@@ -38,7 +38,7 @@ pub(crate) struct Decision {
 }
 
 /// A datagram that went through the stages.
-pub(crate) struct Passed {
+pub(crate) struct DecidedTick {
     pub(crate) tick: Tick,
     pub(crate) normalised_ns: u64,
     /// 0 without an order intent.
@@ -85,13 +85,14 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
     ///
     /// Not inlined, so that a rehearsal runs the same instructions, not a copy of them.
     #[inline(never)]
-    pub(crate) fn pass(&mut self, datagram: &[u8], read_ns: u64) -> Option<Passed> {
+    pub(crate) fn pass(&mut self, datagram: &[u8], read_ns: u64) -> Option<DecidedTick> {
         let tick = self.logic.normalise(datagram)?;
         let normalised_ns = self.stamp(read_ns);
         if tick.kind == Kind::Live && self.trades {
             self.logic.decide(&self.orders, &mut self.intents);
         }
-        let mut passed = Passed { tick, normalised_ns, decided_ns: 0, checked_ns: 0, encoded: 0 };
+        let mut passed =
+            DecidedTick { tick, normalised_ns, decided_ns: 0, checked_ns: 0, encoded: 0 };
         if !self.intents.is_empty() {
             passed.decided_ns = self.stamp(read_ns);
             self.check(passed.decided_ns);
@@ -160,7 +161,7 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
     /// sample, which goes to `samples` if the tick is measured.
     pub(crate) fn ordered(
         &mut self,
-        passed: &Passed,
+        passed: &DecidedTick,
         came: [u64; 2],
         written_ns: u64,
         samples: Option<&mut Samples>,
@@ -169,7 +170,7 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
         // Bytes that the kernel has not taken yet are stamped when they leave.
         let first_unsent = unsent.checked_sub(passed.encoded);
         let sent_ns = if first_unsent.is_none() { written_ns } else { 0 };
-        let Passed { tick, normalised_ns, decided_ns, checked_ns, .. } = *passed;
+        let DecidedTick { tick, normalised_ns, decided_ns, checked_ns, .. } = *passed;
         let [kernel_ns, read_ns] = came;
         let mut stamps = [0; POINTS];
         for (point, ns) in [
@@ -206,7 +207,7 @@ impl Outbox {
     /// Ends the message that was appended last.
     #[inline]
     pub(crate) fn end_message(&mut self) {
-        self.messages.push(Unsent { end: self.bytes.len(), sample: None });
+        self.messages.push(UnsentMessage { end: self.bytes.len(), sample: None });
     }
 
     pub(crate) fn clear(&mut self) {

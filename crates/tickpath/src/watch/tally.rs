@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Everything, since it began.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct Tally {
     scenario: String,
     /// The subject that is measured now.
     subject: String,
@@ -32,9 +32,9 @@ struct Last {
     wall_ms: u64,
 }
 
-impl Seen {
-    pub(crate) fn new(scenario: &str) -> Seen {
-        Seen { scenario: scenario.to_owned(), ..Seen::default() }
+impl Tally {
+    pub(crate) fn new(scenario: &str) -> Tally {
+        Tally { scenario: scenario.to_owned(), ..Tally::default() }
     }
 
     /// A part begins.
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn seconds_add_up_and_a_record_begins_anew() {
-        let mut seen = Seen::new("s");
+        let mut seen = Tally::new("s");
         let second = Second {
             series: "order.response".to_owned(),
             buckets: vec![(-132, 9)],

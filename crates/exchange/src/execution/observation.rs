@@ -7,7 +7,7 @@ use clock::Clock;
 const EVENTS: usize = 4096;
 
 /// The clock of stamps, and the events of the latest command.
-pub(crate) struct Observed {
+pub(crate) struct Observation {
     /// The clock of stamps; `None`: no stamps.
     pub clock: Option<Clock>,
     /// Whether events are recorded: a client asked for stamps, or a ticker plant publishes.
@@ -18,9 +18,9 @@ pub(crate) struct Observed {
     pub events: Vec<NumberedEvent>,
 }
 
-impl Observed {
-    pub fn new(clock: Option<Clock>) -> Observed {
-        Observed { clock, is_on: false, cause_ns: 0, events: Vec::with_capacity(EVENTS) }
+impl Observation {
+    pub fn new(clock: Option<Clock>) -> Observation {
+        Observation { clock, is_on: false, cause_ns: 0, events: Vec::with_capacity(EVENTS) }
     }
 
     #[inline]
