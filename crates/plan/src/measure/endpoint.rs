@@ -5,6 +5,7 @@ use crate::measure::measurement::{Measurement, Words};
 use crate::process::endpoint::SERIES;
 use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::tables::endpoint::Protocol;
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
 
@@ -31,6 +32,16 @@ impl Measurement for Endpoint {
 
     fn series(&self) -> Vec<&'static str> {
         SERIES.to_vec()
+    }
+
+    fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
+        let probes = &scenario.endpoint;
+        match series {
+            "ping" => probes.protocol == Protocol::Websocket && probes.fresh_every > 1,
+            "handshake" => scenario.tls,
+            "upgrade" | "first_ping" => probes.protocol == Protocol::Websocket,
+            _ => true,
+        }
     }
 
     fn has_exchange(&self) -> bool {

@@ -18,6 +18,11 @@ pub trait Measurement: Sync {
         [self.replies(), &["send"]].concat()
     }
 
+    /// Whether a record of this scenario has a series that records of its kind can have.
+    fn has_series(&self, _scenario: &Scenario, _series: &str) -> bool {
+        true
+    }
+
     /// Series that together hold every latency once. Their counts show whether the log is complete.
     fn recorded(&self) -> &'static [&'static str] {
         self.replies()

@@ -16,6 +16,7 @@ pub use self::cores::CORES_PAIRED_MAX;
 pub use self::measurement::{Measurement, Words};
 
 use crate::scenario::{BARE, FLOOR, HICCUP, Measure, Scenario};
+use record::Kind;
 use record::comparison::selector::Selector;
 use record::nearest::did_you_mean;
 
@@ -79,10 +80,12 @@ impl Scenario {
     pub fn lacks_figure(&self, selector: &Selector) -> Option<String> {
         let own = [FLOOR, BARE, HICCUP];
         let mut subjects: Vec<&str> = self.subject.iter().map(|one| one.name.as_str()).collect();
-        let (series, known) = (selector.series.as_str(), self.measurement().series());
+        let series = selector.series.as_str();
+        let mut known = self.measurement().series();
+        known.retain(|one| self.measurement().has_series(self, one));
         if let Some(asked) = selector.subject.as_deref() {
-            if own.iter().any(|own| asked.starts_with(own)) {
-                return None;
+            if let Some(own) = own.iter().find(|own| asked.starts_with(**own)) {
+                return self.lacks_row(own);
             }
             if !subjects.contains(&asked) {
                 if known.contains(&asked) {
@@ -94,9 +97,27 @@ impl Scenario {
                 return Some(format!("there is no subject {asked:?}.{meant} There are: {known}"));
             }
         }
-        (!known.is_empty() && !known.contains(&series)).then(|| {
+        if !known.is_empty() && !known.contains(&series) {
             let meant = did_you_mean(series, known.iter().copied());
-            format!("there is no series {series:?}.{meant} There are: {}", known.join(", "))
+            let known = known.join(", ");
+            return Some(format!("there is no series {series:?}.{meant} There are: {known}"));
+        }
+        // A soak runs operations of either kind.
+        let is_timed = self.kind == Measure::Soak || self.measurement().has_schedule(self);
+        (selector.kind == Some(Kind::Response) && !is_timed).then(|| {
+            let service = Selector { kind: Some(Kind::Service), ..selector.clone() };
+            format!("without a schedule there is no response time; write {service}")
         })
+    }
+
+    /// Why no record of this scenario will have a row that is not a subject of its own.
+    fn lacks_row(&self, row: &str) -> Option<String> {
+        let (key, seconds) = match row {
+            FLOOR => ("floor_seconds", self.floor_seconds),
+            BARE => ("bare_seconds", self.bare_seconds),
+            _ => ("hiccup_seconds", self.hiccup_seconds),
+        };
+        let is_off = self.has_key(&format!("{key}=0")) && seconds == 0.0;
+        is_off.then(|| format!("there is no row {row:?} with {key} = 0; set it above 0"))
     }
 }

@@ -287,3 +287,32 @@ fn an_exchange_that_runs_already_is_measured_over_connect() {
     assert!(order["not_judged"].as_str().unwrap().contains("nobody watched"), "{order}");
     assert_eq!(done.status.code(), Some(3));
 }
+
+/// A gate that no record can answer costs no measurement: it is an error before the first run.
+#[test]
+fn a_gate_on_a_figure_that_the_scenario_lacks_is_an_error_at_once() {
+    for (scenario, sets, gate, words) in [
+        ("order-to-ack", &[][..], "orders.p99 < 1ms", "there is no series"),
+        ("order-to-ack", &[], "rist.order.p99 < 1ms", "there is no subject"),
+        ("order-to-ack", &["floor_seconds=0"], "floor.order.p99 < 1ms", "floor_seconds = 0"),
+        ("order-to-ack", &["hiccup_seconds=0"], "hiccup.gap.p99 < 1ms", "hiccup_seconds = 0"),
+        ("ping-pong", &[], "order.response.p99 < 1ms", "write order.service.p99"),
+        ("endpoint", &["exchange.start=true"], "handshake.p99 < 1ms", "there is no series"),
+        (
+            "endpoint",
+            &["exchange.start=true", "endpoint.protocol=tcp", "endpoint.fresh_every=1"],
+            "ping.p99 < 1ms",
+            "there is no series",
+        ),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        let path = out.path().to_str().unwrap();
+        let mut arguments = vec!["run", scenario, "--gate", gate, "--out", path];
+        sets.iter().for_each(|set| arguments.extend(["--set", set]));
+        let done = output(&arguments);
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{scenario} {gate}: {said}");
+        assert!(said.contains(words), "{scenario} {gate}: {said}");
+        assert_eq!(std::fs::read_dir(path).unwrap().count(), 0, "{scenario} {gate}");
+    }
+}
