@@ -10,8 +10,8 @@ use clock::Clock;
 use host::Scheduling;
 use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
-use transport::forward::{Carried, Counts, Limits, forward};
-use transport::tls;
+use transport::forward::{Carried, Counts, Limits, Target, forward};
+use transport::{proxy, tls};
 
 pub(crate) fn gateway(arguments: &GatewayArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -42,7 +42,9 @@ pub(crate) fn gateway(arguments: &GatewayArguments) -> anyhow::Result<u8> {
     let limits = Limits { connections_max, ..Limits::default() };
     // Failures that the log can't take now are in its next count.
     let mut report = |failed| drop(unreachable.try_send(failed));
-    let counts = forward(&mut *streams, &exchange, limits, clock, &stop, &mut report)?;
+    let greeting = if arguments.no_proxy_line { b"" } else { proxy::UNKNOWN };
+    let exchange = Target { addresses: &exchange, greeting };
+    let counts = forward(&mut *streams, exchange, limits, clock, &stop, &mut report)?;
     let mut last = last_line(&counts);
     if let Some(secure) = &secure {
         last["tls"] = secure.counts();

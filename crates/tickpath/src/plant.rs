@@ -76,9 +76,9 @@ fn reach(arguments: &MarketDataArguments) -> anyhow::Result<Option<Reach>> {
             let group: SocketAddrV4 = group.parse().with_context(|| {
                 format!("--feed {group} is neither none, unicast nor a multicast GROUP:PORT")
             })?;
-            if !group.ip().is_multicast() || group.port() == u16::MAX {
+            if !group.ip().is_multicast() || !(1..u16::MAX).contains(&group.port()) {
                 bail!(
-                    "--feed {group}: a multicast group is within 224.0.0.0/4, and needs its port and the next"
+                    "--feed {group}: a multicast group is within 224.0.0.0/4, and needs a port from 1 to 65534 and the next"
                 );
             }
             Reach::Multicast { group, interface: arguments.feed_interface }

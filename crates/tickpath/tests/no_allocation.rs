@@ -11,8 +11,9 @@ use plan::trust::Trust;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use transport::forward::{self, forward};
+use transport::forward::{self, Target, forward};
 use transport::gateway::{self, GatewaysError};
+use transport::proxy;
 use transport::serve::serve;
 use transport::tls::{self, Acceptor, Pair};
 
@@ -67,7 +68,8 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
                 streams.listen(front).unwrap();
                 let limits = forward::Limits::default();
                 let mut report = |failed| panic!("{failed:?}");
-                forward(&mut *streams, &[exchange], limits, clock, &stop, &mut report).unwrap()
+                let exchange = Target { addresses: &[exchange], greeting: proxy::UNKNOWN };
+                forward(&mut *streams, exchange, limits, clock, &stop, &mut report).unwrap()
             })
         });
         let plan = OrdersPlan {

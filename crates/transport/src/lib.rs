@@ -27,6 +27,7 @@ pub mod forward;
 pub mod gateway;
 #[cfg(test)]
 mod present;
+pub mod proxy;
 pub mod serve;
 mod stream;
 mod streams;

@@ -99,6 +99,15 @@ pub trait Streams {
     /// If the wait fails; an interrupted wait is no error.
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()>;
 
+    /// As [`wait`](Streams::wait), and a backend that spins sleeps too: for a server that nobody
+    /// uses.
+    ///
+    /// # Errors
+    /// As [`wait`](Streams::wait).
+    fn rest(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.wait(until_ns, ready)
+    }
+
     /// Reads into `into`, which is not empty.
     fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read;
 

@@ -11,7 +11,7 @@ use crate::account::risk::KnownAccount;
 use crate::account::tokens::{TokenOwner, Tokens, is_account_id};
 use crate::setup::limits::Limits;
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use transport::StreamId;
 
 /// The account of the exchange's own orders: the start book's and the flow's. No client can
@@ -79,6 +79,8 @@ struct Session {
     open: bool,
     /// Remote address of the connection.
     peer: Option<SocketAddr>,
+    /// That is a gateway's address, not the client's.
+    is_behind_gateway: bool,
     generation: u32,
     subscribed: bool,
     /// A message without `account_id` is for the first.
@@ -137,6 +139,7 @@ impl Sessions {
         let session = &mut self.sessions[id.index()];
         session.open = true;
         session.peer = peer;
+        session.is_behind_gateway = false;
         session.stamps = false;
         session.strikes = 0;
         session.generation = session.generation.wrapping_add(1);
@@ -240,6 +243,17 @@ impl Sessions {
         self.by_id.get(account_id).copied()
     }
 
+    /// The connection comes from a gateway.
+    pub fn behind_gateway(&mut self, id: StreamId) {
+        self.sessions[id.index()].is_behind_gateway = true;
+    }
+
+    /// The client's own address; `None` if that is unknown.
+    pub fn client(&self, id: StreamId) -> Option<IpAddr> {
+        let session = &self.sessions[id.index()];
+        session.peer.filter(|_| !session.is_behind_gateway).map(|peer| peer.ip())
+    }
+
     /// Remote address of the connection, if known.
     pub fn peer(&self, id: StreamId) -> Option<SocketAddr> {
         self.sessions[id.index()].peer
@@ -248,6 +262,11 @@ impl Sessions {
     pub fn is_authenticated(&self, id: StreamId) -> bool {
         let session = &self.sessions[id.index()];
         !session.accounts.is_empty() || session.operator.is_some()
+    }
+
+    /// Whether nobody is logged on.
+    pub fn is_empty(&self) -> bool {
+        !self.sessions.iter().any(|one| one.operator.is_some() || !one.accounts.is_empty())
     }
 
     /// The name of the connection's operator.

@@ -16,8 +16,8 @@ use crate::opening::{self, Recovery};
 use crate::setup::limits::{LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
 use std::io;
 use std::net::SocketAddr;
-use transport::StreamId;
 use transport::serve::{Full, Outbound, Service};
+use transport::{StreamId, proxy};
 use wire::frame::{FrameError, Opcode, write_close, write_frame};
 use wire::http::{self, Framing, HttpError, Request};
 use wire::reader::{FrameLimits, Message};
@@ -88,7 +88,16 @@ impl Exchange {
                 return self.reject_head(id, &http::TLS, outbound);
             }
             let out = outbound.to(id);
-            let head = match http::parse_head(rest) {
+            let head = match proxy::line_bytes(rest) {
+                None => Ok(None),
+                Some(0) => http::parse_head(rest),
+                Some(line_bytes) => {
+                    start += line_bytes;
+                    self.entry.core.sessions.behind_gateway(id);
+                    continue;
+                }
+            };
+            let head = match head {
                 Ok(Some(head)) => head,
                 Ok(None) => {
                     connection.head.copy_within(start..connection.head_bytes, 0);
@@ -360,6 +369,10 @@ impl Service for Exchange {
         Some(io::Error::other(format!(
             "the journal has failed, and the exchange ends with it: {why}"
         )))
+    }
+
+    fn is_idle(&self) -> bool {
+        self.entry.core.sessions.is_empty()
     }
 
     #[inline]

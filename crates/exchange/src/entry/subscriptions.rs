@@ -106,14 +106,14 @@ fn subscribe_feed(
     let Execution { plant, sequencer, sessions, rejections, .. } = core;
     let plant = plant.as_mut().filter(|plant| plant.subscribers.is_some()).ok_or(NO_FEED)?;
     let Some(subscribers) = &mut plant.subscribers else { return Err(NO_FEED.to_owned()) };
-    let peer = sessions.peer(from).map(|peer| peer.ip());
-    subscribers.subscribe((from, peer), channel, address).map_err(|why| match why {
+    let client = sessions.client(from);
+    subscribers.subscribe((from, client), channel, address).map_err(|why| match why {
         SubscribeError::NoAddress => {
             "channel FEED needs an address: this exchange sends to no group".to_owned()
         }
         SubscribeError::NotSent(address, why) => {
             rejections.rejected.add("feed_address");
-            not_sent(address, peer, why)
+            not_sent(address, client, why)
         }
         SubscribeError::Full => {
             rejections.limits.add("feed_subscribers_max");
@@ -221,22 +221,26 @@ fn reject_failed(core: &mut Execution, result: Result<(), String>, out: &mut Vec
 }
 
 /// Explains why the feed is not sent to an address.
-fn not_sent(address: SocketAddr, peer: Option<IpAddr>, why: NotSent) -> String {
+fn not_sent(address: SocketAddr, client: Option<IpAddr>, why: NotSent) -> String {
     let is_not = format!("channel FEED can't be sent to {address}");
     match why {
         NotSent::Unreachable => {
             format!("{is_not}: name an IPv4 address and a port, as 192.0.2.1:4000")
         }
         NotSent::NotOneHost => {
-            format!("{is_not}: it is neither one host's address nor this exchange's group")
-        }
-        NotSent::Foreign => {
-            let own = peer.map_or_else(String::new, |peer| format!(", {}", peer.to_canonical()));
             format!(
-                "{is_not}: name the address that this connection comes from{own}, or have the operator allow the \
-                 other with --feed-allow {}/32",
+                "{is_not}: it is neither one host's address nor this exchange's group; an address that ends in .0 or .255 needs --feed-allow {}/32",
                 address.ip()
             )
+        }
+        NotSent::Foreign => {
+            let allow = format!("have the operator allow it with --feed-allow {}/32", address.ip());
+            match client.map(|client| client.to_canonical()) {
+                Some(own) => format!(
+                    "{is_not}: name the address that this connection comes from, {own}, or {allow}"
+                ),
+                None => format!("{is_not}: this connection comes through a gateway; {allow}"),
+            }
         }
     }
 }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use transport::forward::{self, forward};
+use transport::forward::{self, Target, forward};
+use transport::proxy;
 use transport::tls::{self, Acceptor, Connector, Pair};
 use transport::{BACKENDS, Backend, Connection, Streams};
 use wire::frame::{Opcode, write_frame};
@@ -68,7 +69,8 @@ impl Server {
                     let mut streams = open(clock);
                     streams.listen(listener).unwrap();
                     let limits = forward::Limits::default();
-                    forward(&mut *streams, &exchange, limits, clock, &stop, &mut |_| ()).unwrap()
+                    let exchange = Target { addresses: &exchange, greeting: proxy::UNKNOWN };
+                    forward(&mut *streams, exchange, limits, clock, &stop, &mut |_| ()).unwrap()
                 });
                 (running, Some(gateway), address)
             }

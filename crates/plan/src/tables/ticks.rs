@@ -195,10 +195,13 @@ impl Feed {
         let bytes = 1..=RECEIVE_BUFFER_BYTES_MAX;
         within("feed.receive_buffer_bytes", self.receive_buffer_bytes, bytes, "{} bytes")?;
         let group = self.group.split_once(':').map(|(group, port)| {
-            (group.parse::<Ipv4Addr>(), port.parse::<u16>().is_ok_and(|port| port > 0))
+            (
+                group.parse::<Ipv4Addr>(),
+                port.parse().is_ok_and(|port| (1..u16::MAX).contains(&port)),
+            )
         });
         let is_group = matches!(group, Some((Ok(group), true)) if group.is_multicast());
-        let why = "a multicast group and a port, such as 239.255.0.1:26400";
+        let why = "a multicast group and a port from 1 to 65534, such as 239.255.0.1:26400";
         require(is_group, "feed.group", &self.group, why)
     }
 

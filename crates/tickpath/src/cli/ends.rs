@@ -129,6 +129,11 @@ pub(crate) struct GatewayArguments {
     #[arg(long, value_name = "N", default_value_t = 1024)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub connections_max: u32,
+    /// Begin no connection with "PROXY UNKNOWN", for an exchange that isn't tickpath's. Through
+    /// that line tickpath's exchange knows that the gateway's address is not the client's, and
+    /// sends no market data there
+    #[arg(long)]
+    pub no_proxy_line: bool,
     /// End when this parent process ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,

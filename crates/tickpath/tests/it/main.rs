@@ -12,6 +12,7 @@ mod engine;
 mod gateway_process;
 mod gateways;
 mod history;
+mod idle;
 mod inject;
 mod ipc;
 mod java_client;

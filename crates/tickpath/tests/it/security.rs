@@ -1,10 +1,10 @@
 //! Attacks on a real exchange process, over real sockets (issue 13).
 
 use crate::support::websocket::Client;
-use crate::support::{Exchange, text, tickpath, wait_for};
+use crate::support::{Exchange, listening, text, tickpath, wait_for};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const LOGIN: &[u8] = br#"{"type":"AUTHENTICATE","api_token":"1"}"#;
@@ -18,8 +18,8 @@ fn victim(address: &str) -> UdpSocket {
 
 /// Subscribes a new connection to the feed at this address and asks for the books; gives what it is
 /// told.
-fn subscribe(exchange: &Exchange, address: &str) -> (Client, String) {
-    let mut client = Client::connect(&exchange.address);
+fn subscribe(exchange: &str, address: &str) -> (Client, String) {
+    let mut client = Client::connect(exchange);
     client.send(1, LOGIN);
     let ask =
         format!(r#"{{"type":"SUBSCRIBE","channels":[{{"name":"FEED","address":"{address}"}}]}}"#);
@@ -57,14 +57,14 @@ fn no_byte_of_the_feed_goes_to_an_address_that_did_not_ask() {
             "239.1.1.1:4000".to_owned(),
         ];
         let rejected: Vec<_> =
-            addresses.iter().map(|address| subscribe(&exchange, address)).collect();
+            addresses.iter().map(|address| subscribe(&exchange.address, address)).collect();
         for ((_, told), address) in rejected.iter().zip(&addresses) {
             assert!(told.contains(r#""type":"ERROR""#) && told.contains(address), "{told}");
         }
         assert!(rejected[0].1.contains("--feed-allow 127.0.0.2/32"), "{}", rejected[0].1);
         assert_eq!(bytes_at(&foreign), 0, "a byte came to an address that did not ask");
         assert_eq!(bytes_at(&own), 0);
-        let (_client, told) = subscribe(&exchange, &own.local_addr().unwrap().to_string());
+        let (_client, told) = subscribe(&exchange.address, &own.local_addr().unwrap().to_string());
         assert!(told.contains("SUBSCRIPTIONS"), "{told}");
         assert!(bytes_at(&own) > 1000, "who asked is sent the books");
         assert_eq!(bytes_at(&foreign), 0);
@@ -79,12 +79,34 @@ fn the_feed_goes_where_the_operator_allows() {
     let exchange =
         Exchange::start(&["--any-token", "--feed", "unicast", "--feed-allow", "127.0.0.2/32"]);
     let (allowed, foreign) = (victim("127.0.0.2"), victim("127.0.0.3"));
-    let (_client, told) = subscribe(&exchange, &allowed.local_addr().unwrap().to_string());
+    let (_client, told) = subscribe(&exchange.address, &allowed.local_addr().unwrap().to_string());
     assert!(told.contains("SUBSCRIPTIONS"), "{told}");
     assert!(bytes_at(&allowed) > 1000);
-    let (_other, told) = subscribe(&exchange, &foreign.local_addr().unwrap().to_string());
+    let (_other, told) = subscribe(&exchange.address, &foreign.local_addr().unwrap().to_string());
     assert!(told.contains(r#""type":"ERROR""#), "{told}");
     assert_eq!(bytes_at(&foreign), 0);
+}
+
+/// Behind a gateway every client has the gateway's address, and could aim the feed at any port of
+/// the gateway's host.
+#[test]
+fn the_feed_is_not_aimed_through_a_gateway() {
+    for (more, is_allowed) in [(&[][..], false), (&["--feed-allow", "127.0.0.1/32"], true)] {
+        let exchange = Exchange::start(&[&["--any-token", "--feed", "unicast"], more].concat());
+        let mut gateway = tickpath()
+            .args(["gateway", "--exchange", &exchange.address, "--backend", "block"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (_lines, address) = listening(&mut gateway);
+        let victim = victim("127.0.0.1");
+        let (_client, told) = subscribe(&address, &victim.local_addr().unwrap().to_string());
+        assert_eq!(told.contains("SUBSCRIPTIONS"), is_allowed, "{told}");
+        assert_eq!(told.contains("through a gateway"), !is_allowed, "{told}");
+        assert_eq!(bytes_at(&victim) > 0, is_allowed);
+        gateway.kill().unwrap();
+        gateway.wait().unwrap();
+    }
 }
 
 /// The raw ticker takes an address in its subscription, too: `S`, then the address and the port.

@@ -36,14 +36,23 @@ impl fmt::Display for Network {
 }
 
 impl Network {
-    /// Whether this is the address of one host: neither the network's own address nor its broadcast
-    /// address.
-    fn has_host(&self, address: Ipv4Addr) -> bool {
-        let (bits, mask) = (address.to_bits(), mask(self.prefix_bits));
-        let host = bits & !mask;
-        bits & mask == self.first.to_bits()
-            && (self.prefix_bits >= 31 || (host != 0 && host != !mask))
+    fn contains(&self, address: Ipv4Addr) -> bool {
+        address.to_bits() & mask(self.prefix_bits) == self.first.to_bits()
     }
+
+    /// Whether an address of this network is that of one host. The networks within it are unknown,
+    /// but most broadcast addresses end in 255, and addresses of networks in 0.
+    fn is_host(&self, address: Ipv4Addr) -> bool {
+        let mask = mask(self.prefix_bits.max(24));
+        let host = address.to_bits() & !mask;
+        self.prefix_bits >= 31 || (host != 0 && host != !mask)
+    }
+}
+
+/// Whether no host has this address (RFC 6890): "this network" and class E, with the broadcast
+/// address of all hosts in it.
+fn is_reserved(address: Ipv4Addr) -> bool {
+    matches!(address.octets()[0], 0 | 240..)
 }
 
 fn mask(prefix_bits: u32) -> u32 {
@@ -86,14 +95,17 @@ impl Recipients {
         if ip.is_multicast() {
             return if self.is_group(address) { Ok(()) } else { Err(NotSent::NotOneHost) };
         }
-        if ip.is_unspecified() || ip.is_broadcast() {
+        if is_reserved(ip) {
             return Err(NotSent::NotOneHost);
         }
         let is_peer = peer.is_some_and(|peer| peer.to_canonical() == IpAddr::V4(ip));
-        if is_peer || self.allowed.iter().any(|network| network.has_host(ip)) {
-            return Ok(());
+        let mut allowing = self.allowed.iter().filter(|network| network.contains(ip)).peekable();
+        let is_allowed = allowing.peek().is_some();
+        match is_peer || allowing.any(|network| network.is_host(ip)) {
+            true => Ok(()),
+            false if is_allowed => Err(NotSent::NotOneHost),
+            false => Err(NotSent::Foreign),
         }
-        Err(NotSent::Foreign)
     }
 
     fn is_group(&self, address: SocketAddrV4) -> bool {
@@ -125,8 +137,8 @@ mod tests {
             ("10.1.3.3:1", Err(NotSent::Foreign)),
             ("127.0.0.1:1", Err(NotSent::Foreign)),
             // The network's own and its broadcast address.
-            ("10.1.2.0:1", Err(NotSent::Foreign)),
-            ("10.1.2.255:1", Err(NotSent::Foreign)),
+            ("10.1.2.0:1", Err(NotSent::NotOneHost)),
+            ("10.1.2.255:1", Err(NotSent::NotOneHost)),
             ("239.1.1.1:4002", Err(NotSent::NotOneHost)),
             ("239.1.1.2:4000", Err(NotSent::NotOneHost)),
             ("255.255.255.255:1", Err(NotSent::NotOneHost)),
@@ -140,6 +152,40 @@ mod tests {
         let mapped = Some("::ffff:192.0.2.7".parse().unwrap());
         assert_eq!(recipients.check("192.0.2.7:1".parse().unwrap(), mapped), Ok(()));
         assert_eq!(recipients.check("192.0.2.7:1".parse().unwrap(), None), Err(NotSent::Foreign));
+    }
+
+    /// However much the operator allows: `0.0.0.0/0` means all hosts.
+    #[test]
+    fn nothing_allows_broadcast_or_reserved_addresses() {
+        let networks = |texts: &[&str]| Recipients {
+            allowed: texts.iter().map(|text| text.parse().unwrap()).collect(),
+            group: None,
+        };
+        let all = networks(&["0.0.0.0/0"]);
+        for (address, expected) in [
+            ("192.0.2.7:1", Ok(())),
+            ("192.0.2.255:1", Err(NotSent::NotOneHost)),
+            ("10.255.255.255:1", Err(NotSent::NotOneHost)),
+            ("192.0.2.0:1", Err(NotSent::NotOneHost)),
+            ("255.255.255.255:1", Err(NotSent::NotOneHost)),
+            ("240.0.0.1:1", Err(NotSent::NotOneHost)),
+            ("254.1.2.3:1", Err(NotSent::NotOneHost)),
+            ("0.1.2.3:1", Err(NotSent::NotOneHost)),
+            ("224.0.0.1:1", Err(NotSent::NotOneHost)),
+        ] {
+            assert_eq!(all.check(address.parse().unwrap(), None), expected, "{address}");
+        }
+        // A smaller network's own, and what only its operator knows to be a host.
+        let own = networks(&["192.0.2.64/26", "10.0.1.255/32", "255.255.255.255/32"]);
+        for (address, expected) in [
+            ("192.0.2.127:1", Err(NotSent::NotOneHost)),
+            ("192.0.2.64:1", Err(NotSent::NotOneHost)),
+            ("192.0.2.126:1", Ok(())),
+            ("10.0.1.255:1", Ok(())),
+            ("255.255.255.255:1", Err(NotSent::NotOneHost)),
+        ] {
+            assert_eq!(own.check(address.parse().unwrap(), None), expected, "{address}");
+        }
     }
 
     #[test]

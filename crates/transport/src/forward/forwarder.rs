@@ -2,18 +2,17 @@
 
 use crate::forward::dial::dial;
 use crate::forward::pair::{Pair, Side};
-use crate::forward::{Counts, Limits, Unreachable};
+use crate::forward::{Counts, Limits, Target, Unreachable};
 use crate::streams::{RECEIVED_AHEAD_BYTES_MAX, Read, StreamId, Streams, Write};
 use clock::Clock;
 use std::io;
-use std::net::SocketAddr;
 
 /// Most bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 
 pub(super) struct Forwarder<'a> {
     pub streams: &'a mut dyn Streams,
-    exchange: &'a [SocketAddr],
+    exchange: Target<'a>,
     limits: Limits,
     clock: Clock,
     report: &'a mut dyn FnMut(Unreachable),
@@ -33,7 +32,7 @@ pub(super) struct Forwarder<'a> {
 impl<'a> Forwarder<'a> {
     pub(super) fn new(
         streams: &'a mut dyn Streams,
-        exchange: &'a [SocketAddr],
+        exchange: Target<'a>,
         limits: Limits,
         clock: Clock,
         report: &'a mut dyn FnMut(Unreachable),
@@ -93,6 +92,8 @@ impl<'a> Forwarder<'a> {
             let until_ns = self.clock.now_ns() + self.limits.connect_ns_max;
             let capacity = self.limits.buffered_bytes_max + READ_BYTES;
             self.pairs[at].begin(client, capacity, until_ns);
+            let to_exchange = &mut self.pairs[at].half_mut(Side::Exchange).out;
+            to_exchange.extend_from_slice(self.exchange.greeting);
             self.own(client, at, Side::Client);
             self.connect(at, None);
         }
@@ -101,8 +102,10 @@ impl<'a> Forwarder<'a> {
     /// Tries the exchange's next address; if there is none, closes the client. `why` is the error
     /// of the address before.
     fn connect(&mut self, at: usize, mut why: Option<io::Error>) {
-        while let Some(index) = self.pairs[at].next_address(self.first, self.exchange.len()) {
-            let address = self.exchange[index];
+        while let Some(index) =
+            self.pairs[at].next_address(self.first, self.exchange.addresses.len())
+        {
+            let address = self.exchange.addresses[index];
             match dial(address).and_then(|socket| self.streams.add(socket.into())) {
                 Ok(id) => {
                     self.own(id, at, Side::Exchange);
@@ -122,7 +125,7 @@ impl<'a> Forwarder<'a> {
 
     fn unreachable(&mut self, at: usize, error: io::Error) {
         self.counts.exchange_unreachable += 1;
-        let address = self.exchange[self.pairs[at].address];
+        let address = self.exchange.addresses[self.pairs[at].address];
         let count = self.counts.exchange_unreachable;
         self.close(at);
         (self.report)(Unreachable { address, error, count });

@@ -32,6 +32,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How often limits of time are looked at.
 const SWEEP_NS: u64 = 100_000_000;
 
+/// The exchange behind a gateway process.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Its addresses. They are tried in turn, the one that worked last first.
+    pub addresses: &'a [SocketAddr],
+    /// The first bytes of each connection to it: [`proxy::UNKNOWN`](crate::proxy::UNKNOWN), or
+    /// nothing.
+    pub greeting: &'a [u8],
+}
+
 /// Limits of a gateway process.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -97,21 +107,20 @@ pub struct Unreachable {
     pub count: u64,
 }
 
-/// Forwards between the clients that `streams` accepts and the exchange, until `stop` is set. The
-/// exchange's addresses are tried in turn, the one that worked last first. `report` is called from
-/// the loop and must not block.
+/// Forwards between the clients that `streams` accepts and the exchange, until `stop` is set.
+/// `report` is called from the loop and must not block.
 ///
 /// # Errors
 /// If there is no address, or the backend fails as a whole. A pair that fails is just ended.
 pub fn forward(
     streams: &mut dyn Streams,
-    exchange: &[SocketAddr],
+    exchange: Target<'_>,
     limits: Limits,
     clock: Clock,
     stop: &AtomicBool,
     report: &mut dyn FnMut(Unreachable),
 ) -> io::Result<Counts> {
-    if exchange.is_empty() {
+    if exchange.addresses.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the exchange has no address"));
     }
     let mut forwarder = Forwarder::new(streams, exchange, limits, clock, report);

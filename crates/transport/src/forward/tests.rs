@@ -46,7 +46,8 @@ impl Gateway {
             let mut streams = tls::around(streams, acceptor, clock);
             streams.listen(listener).unwrap();
             let mut report = |unreachable| reported.send(unreachable).unwrap();
-            forward(&mut *streams, &exchange, limits, clock, &flag, &mut report).unwrap()
+            let exchange = Target { addresses: &exchange, greeting: b"" };
+            forward(&mut *streams, exchange, limits, clock, &flag, &mut report).unwrap()
         });
         Gateway { address, stop, reports, thread: Some(thread) }
     }

@@ -33,6 +33,11 @@ pub trait Service {
     fn failure(&self) -> Option<io::Error> {
         None
     }
+    /// Whether nobody uses it: then a backend that spins may sleep. Asked after each sweep, and
+    /// while it sleeps, after each event.
+    fn is_idle(&self) -> bool {
+        false
+    }
     /// The answer to a connection past this limit, before it is closed.
     fn rejection(&self, full: Full) -> &[u8];
     /// Called once per turn of the loop: what has happened elsewhere, in another thread or on a
@@ -121,6 +126,8 @@ const STUCK_NS: u64 = 500_000_000;
 /// Connections past `connections_max` that are told so at the same time; the rest is just ended.
 const REJECTIONS_MAX: usize = 64;
 const SWEEP_NS: u64 = 100_000_000;
+/// After so many sweeps without a user a backend that spins sleeps: a second.
+const IDLE_SWEEPS: u64 = 1_000_000_000 / SWEEP_NS;
 
 /// Runs `service` over `streams` until `stop` is set.
 ///
@@ -156,10 +163,15 @@ pub fn serve(
     };
     let mut ready = Vec::with_capacity(limits.connections_max + REJECTIONS_MAX + 1);
     let mut sweep_at_ns = clock.now_ns() + SWEEP_NS;
+    let mut idle_sweeps = if server.service.is_idle() { IDLE_SWEEPS } else { 0 };
     while !stop.load(Ordering::Relaxed) {
         let awaits = server.service.elsewhere(&mut server.outbound);
         server.flush_dirty();
-        server.streams.wait(if awaits { 0 } else { sweep_at_ns }, &mut ready)?;
+        let until_ns = if awaits { 0 } else { sweep_at_ns };
+        match idle_sweeps < IDLE_SWEEPS {
+            true => server.streams.wait(until_ns, &mut ready)?,
+            false => server.streams.rest(until_ns, &mut ready)?,
+        }
         for event in ready.drain(..) {
             match event {
                 Ready::Readable(id) => server.read(id),
@@ -171,10 +183,14 @@ pub fn serve(
             }
             server.flush_dirty();
         }
+        if idle_sweeps >= IDLE_SWEEPS && !server.service.is_idle() {
+            idle_sweeps = 0;
+        }
         let now_ns = clock.now_ns();
         if now_ns >= sweep_at_ns {
             sweep_at_ns = now_ns + SWEEP_NS;
             server.sweep(now_ns);
+            idle_sweeps = if server.service.is_idle() { idle_sweeps + 1 } else { 0 };
             if let Some(failure) = server.service.failure() {
                 return Err(failure);
             }

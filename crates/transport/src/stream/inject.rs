@@ -55,6 +55,20 @@ struct Lane {
 }
 
 impl Injected {
+    /// Does nothing for a while, if that is due.
+    #[inline]
+    fn stall(&mut self) {
+        if self.next_stall_ns != u64::MAX {
+            let now_ns = self.clock.now_ns();
+            if now_ns >= self.next_stall_ns {
+                self.spin_until(now_ns + self.stall_ns);
+                while self.next_stall_ns <= now_ns {
+                    self.next_stall_ns += self.stall_every_ns;
+                }
+            }
+        }
+    }
+
     fn spin_until(&self, until_ns: u64) {
         while self.clock.now_ns() < until_ns {
             // No pause instruction: a hypervisor may take the loop for a contended lock and take
@@ -116,17 +130,14 @@ impl Streams for Injected {
     }
 
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
-        if self.next_stall_ns != u64::MAX {
-            let now_ns = self.clock.now_ns();
-            if now_ns >= self.next_stall_ns {
-                self.spin_until(now_ns + self.stall_ns);
-                while self.next_stall_ns <= now_ns {
-                    self.next_stall_ns += self.stall_every_ns;
-                }
-            }
-        }
+        self.stall();
         // A backend that sleeps wakes for the next stall.
         self.streams.wait(until_ns.min(self.next_stall_ns), ready)
+    }
+
+    fn rest(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.stall();
+        self.streams.rest(until_ns.min(self.next_stall_ns), ready)
     }
 
     fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {

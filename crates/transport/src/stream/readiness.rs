@@ -201,8 +201,7 @@ impl Streams for Readiness {
 
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
         if !self.spins {
-            let timeout_ns = until_ns.saturating_sub(self.clock.now_ns());
-            return self.ask_epoll(timeout_ns, ready);
+            return self.rest(until_ns, ready);
         }
         self.turn = self.turn.wrapping_add(1);
         if self.open > STREAMS_READ_IN_TURN_MAX || self.turn.is_multiple_of(TURNS_BETWEEN_EPOLL) {
@@ -214,6 +213,11 @@ impl Streams for Readiness {
             }
         }
         Ok(())
+    }
+
+    fn rest(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let timeout_ns = until_ns.saturating_sub(self.clock.now_ns());
+        self.ask_epoll(timeout_ns, ready)
     }
 
     #[inline]

@@ -96,6 +96,14 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         !self.deadlines.is_empty() || !self.readable.is_empty()
     }
 
+    /// When the next of that is due; at once where something is here.
+    fn next_ns(&self) -> u64 {
+        match self.readable.is_empty() && self.steps.is_empty() {
+            true => self.deadlines.front().map_or(u64::MAX, |(_, deadline_ns)| *deadline_ns),
+            false => 0,
+        }
+    }
+
     /// Handshakes' events are kept for later; what is readable here and one step of a handshake
     /// come behind everything else.
     fn sort(&mut self, start: usize, ready: &mut Vec<Ready>) {
@@ -335,10 +343,15 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
         if !self.is_busy() {
             return self.inner.wait(until_ns, ready);
         }
-        let is_due = !self.readable.is_empty() || !self.steps.is_empty();
-        let deadline_ns = self.deadlines.front().map_or(u64::MAX, |(_, deadline_ns)| *deadline_ns);
         let start = ready.len();
-        self.inner.wait(if is_due { 0 } else { until_ns.min(deadline_ns) }, ready)?;
+        self.inner.wait(self.next_ns().min(until_ns), ready)?;
+        self.sort(start, ready);
+        Ok(())
+    }
+
+    fn rest(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let start = ready.len();
+        self.inner.rest(self.next_ns().min(until_ns), ready)?;
         self.sort(start, ready);
         Ok(())
     }

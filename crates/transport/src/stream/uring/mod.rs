@@ -225,6 +225,21 @@ impl Uring {
         }
     }
 
+    #[inline]
+    fn look(&mut self, until_ns: u64, sleeps: bool, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.strike_read();
+        self.arm_queued()?;
+        let is_idle = self.unread.is_empty() && self.found.is_empty();
+        if is_idle && sleeps && until_ns > self.clock.now_ns() {
+            self.sleep(until_ns)?;
+        } else if self.ring.is_due() {
+            self.enter()?;
+        }
+        ready.append(&mut self.found);
+        ready.extend(self.unread.iter().copied().map(Ready::Readable));
+        Ok(())
+    }
+
     fn find(&mut self, ready: Ready) {
         if !self.found.contains(&ready) {
             self.found.push(ready);
@@ -353,17 +368,11 @@ impl Streams for Uring {
     }
 
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
-        self.strike_read();
-        self.arm_queued()?;
-        let is_idle = self.unread.is_empty() && self.found.is_empty();
-        if is_idle && !self.spins && until_ns > self.clock.now_ns() {
-            self.sleep(until_ns)?;
-        } else if self.ring.is_due() {
-            self.enter()?;
-        }
-        ready.append(&mut self.found);
-        ready.extend(self.unread.iter().copied().map(Ready::Readable));
-        Ok(())
+        self.look(until_ns, !self.spins, ready)
+    }
+
+    fn rest(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.look(until_ns, true, ready)
     }
 
     #[inline]
