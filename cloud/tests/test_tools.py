@@ -95,10 +95,74 @@ def test_query_reads_many_records_and_no_void_ones(tmp_path):
     assert "order" in query(str(tmp_path), None)
 
 
-def test_query_reads_csv(tmp_path):
-    file = tmp_path / "it's.csv"
+# `cloud query` took a name for DuckDB's pattern and found nothing in the first of these.
+NAMES = (
+    "it's a [dir]", "*", "a?b", "{a,b}", "two\nlines", "tab\t", '"', "$HOME", "~", "-x", "%s",
+    "back\\slash", "runs.csv", " ", "é", os.fsdecode(b"latin-\xe9"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_query_takes_any_name(tmp_path, capsys, name):
+    record(tmp_path / name, f"{name} below", 1000)
+    record(tmp_path / "another", "run", 2000)
+    assert rows(str(tmp_path / name), "select p50 from figures")[1] == [(1000.0,)]
+    assert cli.main(["query", str(tmp_path / name)]) == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) == 2, "a row is a line, whatever the name has in it"
+    assert out.encode() and "1000.0" in out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_query_reads_csv(tmp_path, name):
+    file = tmp_path / f"{name}.csv"
     file.write_text("series,p50\norder,7\n")
     assert rows(str(file), "select p50 from figures")[1] == [(7,)]
+
+
+def test_query_leaves_out_what_is_no_record_and_says_so(tmp_path, capsys):
+    """One torn record ended the whole query; a pipe would have waited for ever."""
+    record(tmp_path, "good", 1000)
+    contents = {
+        "torn": '{"subjects": [', "other": "[1]", "empty": "", "deep": "[" * 100_000,
+        "odd": '{"subjects": [], "complete": "perhaps"}', "binary": "\0\xff",
+    }  # fmt: skip
+    for name, content in contents.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(content, encoding="latin-1")
+    for name in ("pipe", "dangling", "loop"):
+        (tmp_path / name).mkdir()
+    os.mkfifo(tmp_path / "pipe/run.json")
+    (tmp_path / "dangling/run.json").symlink_to("nowhere")
+    (tmp_path / "loop/run.json").symlink_to("run.json")
+    (tmp_path / "directory/run.json").mkdir(parents=True)
+    assert rows(str(tmp_path), "select p50 from figures")[1] == [(1000.0,)]
+    told = capsys.readouterr().err
+    for name in (*contents, "pipe", "dangling", "loop"):
+        assert told.count(f"left out: {tmp_path}/{name}/run.json: ") == 1, name
+    assert len(told.splitlines()) == len(contents) + 3
+
+
+def test_query_says_which_directory_it_may_not_list(tmp_path, capsys, monkeypatch):
+    record(tmp_path, "good", 1000)
+    record(tmp_path, "locked", 2000)
+    scandir = os.scandir
+
+    def denied(path):  # root may list every directory
+        if str(path).endswith("/locked"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    assert rows(str(tmp_path), "select p50 from figures")[1] == [(1000.0,)]
+    assert f"{tmp_path}/locked: Permission denied" in capsys.readouterr().err
+
+
+def test_query_keeps_a_figure_of_a_wrong_type_unknown(tmp_path):
+    record(tmp_path, "good", 1000)
+    file = record(tmp_path, "odd", 2000) / "run.json"
+    file.write_text(file.read_text().replace('"p50": 2000', '"p50": "fast"'))
+    assert rows(str(tmp_path), "select p50 from figures order by 1")[1] == [(1000.0,), (None,)]
 
 
 def test_query_reads_what_tickpath_exports(tmp_path):

@@ -167,7 +167,7 @@ class AnsibleHosts:
         if status not in PLAYED:
             raise CloudError(
                 f"ansible-playbook ended with {status}: {self.directory / 'ansible.log'} says why. "
-                f"Continue with `hunt --resume {self.directory}`"
+                f"Continue with `hunt --resume {shlex.quote(str(self.directory))}`"
             )
         return found
 

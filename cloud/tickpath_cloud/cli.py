@@ -182,7 +182,7 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
     (directory / PAGE).write_text(page.page(state, clock()))
     print(table.result(state, clock()))
     print(f"journal and page are in {directory}")
-    print(f"`tickpath cloud destroy {directory} --apply` removes what is left of the hunt")
+    print(f"`{end}` removes what is left of the hunt")
     return DONE if state.decided else NO_RESULT
 
 

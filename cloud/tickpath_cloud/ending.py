@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
@@ -77,8 +78,9 @@ def _torn_down(destroy: Callable[[], list[str]]) -> list[str]:
 
 
 def directory_commands(verb: str, directory: Path) -> tuple[str, str]:
-    """To remove, and to continue."""
+    """To remove, and to continue; a shell reads them as they are."""
+    name = shlex.quote(str(directory))
     return (
-        f"tickpath cloud destroy {directory} --apply",
-        f"tickpath cloud {verb} --resume {directory}",
+        f"tickpath cloud destroy {name} --apply",
+        f"tickpath cloud {verb} --resume {name}",
     )

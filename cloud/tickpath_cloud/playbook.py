@@ -5,7 +5,9 @@ ansible-runner starts `ansible-playbook`, which is a program of its own, and pas
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -22,6 +24,7 @@ from tickpath_cloud.errors import CloudError
 
 FORKS = 100  # hosts at once
 MARK = "TICKPATH_PLAY"  # in the environment of all that belongs to one run of a playbook
+PLAIN = re.compile(r"[\w./+@=-]*", re.ASCII)
 PLAYED = (0, 2, 4, 6)  # all well; some hosts failed, were unreachable, or both
 UNREACHABLE = "ssh: the host does not answer"
 # Events that carry one host's result of one task.
@@ -102,10 +105,11 @@ def play(
     events, mark = Events(tell), f"{MARK}={uuid.uuid4()}"
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
+    results, hosts = plain(results, sockets), plain(inventory.parent, sockets) / inventory.name
     with signals_restored():
         done = ansible_runner.run(
             private_data_dir=str(results), ident="play", playbook=str(playbook),
-            inventory=[str(inventory)], extravars=variables, cmdline=shlex.join(arguments),
+            inventory=[str(hosts)], extravars=variables, cmdline=shlex.join(arguments),
             envvars=environment(directory, sockets, collections, mark),
             settings={"pexpect_timeout": 1}, event_handler=events.seen,
             status_handler=forget_environment, quiet=True, suppress_env_files=True,
@@ -117,6 +121,21 @@ def play(
         end_marked(mark)
         raise KeyboardInterrupt
     return done.rc, said, events.results()
+
+
+def plain(directory: Path, sockets: str) -> Path:
+    """The directory by a name that Ansible, Jinja and ssh take as it is.
+
+    They expand `$`, `{{` and `%`, and split at spaces. A usual name is left alone, since a user's
+    playbooks may go up from it.
+    """
+    path = directory.absolute()
+    if PLAIN.fullmatch(str(path)):
+        return path
+    link = Path(sockets, hashlib.sha256(os.fsencode(path)).hexdigest()[:8])
+    if not link.is_symlink():
+        link.symlink_to(path)
+    return link
 
 
 def end_marked(mark: str) -> None:
@@ -171,7 +190,7 @@ def environment(
         "ControlMaster=auto", "ControlPersist=60s", "StrictHostKeyChecking=accept-new",
         # A kept connection to an instance that died would wait for minutes.
         "ServerAliveInterval=5", "ServerAliveCountMax=2",
-        f"UserKnownHostsFile={directory / 'known_hosts'}",
+        f"UserKnownHostsFile={plain(directory, sockets) / 'known_hosts'}",
     ]  # fmt: skip
     found = {} if collections is None else {"ANSIBLE_COLLECTIONS_PATH": str(collections)}
     return {

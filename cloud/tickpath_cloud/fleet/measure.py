@@ -7,6 +7,7 @@ a percentile of percentiles is no percentile.
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import tarfile
@@ -18,9 +19,10 @@ from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tickpath_cloud.errors import CloudError
-from tickpath_cloud.playbook import FORKS, PLAYED, Tell, good, play, why
+from tickpath_cloud.playbook import FORKS, PLAYED, Tell, good, plain, play, why
 from tickpath_cloud.records import Series, parse_record
 
 # As files: Ansible reads them. In a checkout this is a link to deploy/, in a package a copy.
@@ -133,8 +135,7 @@ class Fleet:
     def _play(self, playbook: Path, arguments: Sequence[str]) -> tuple[dict[str, dict], str]:
         self.directory.mkdir(parents=True, exist_ok=True)
         variables: dict[str, Any] = {
-            "tickpath_fleet_results": str(self.directory / "results"),
-            "tickpath_fleet_run": f"{self.directory.parent.name}-{self.directory.name}",
+            "tickpath_fleet_run": quote(f"{self.directory.parent.name}-{self.directory.name}", ""),
             "tickpath_fleet_scenario": self.settings.scenario,
             "tickpath_fleet_set": list(self.settings.set),
             "tickpath_fleet_at_once": min(self.settings.at_once or FORKS, FORKS),
@@ -146,10 +147,12 @@ class Fleet:
         }
         last = self.directory / "last"
         with tempfile.TemporaryDirectory(prefix="tp-") as sockets:
+            ours = plain(self.directory, sockets)
+            variables["tickpath_fleet_results"] = str(ours / "results")
             status, said, found = play(
                 self.collection / playbook, self.settings.inventory.resolve(), variables,
                 self.directory, last, sockets,
-                [*self._binary(), *arguments, *self.settings.extra],
+                [*self._binary(ours), *arguments, *self.settings.extra],
                 self.collection.parents[2], self.tell,
             )  # fmt: skip
         if status not in PLAYED:
@@ -160,21 +163,19 @@ class Fleet:
         if NO_HOSTS in said:
             raise CloudError(
                 f"Ansible found no host in {self.settings.inventory}: "
-                f"`ansible-inventory -i {self.settings.inventory} --graph` shows what it reads"
+                f"`ansible-inventory -i {shlex.quote(str(self.settings.inventory))} --graph` shows "
+                "what it reads"
             )
         return found, said
 
-    def _binary(self) -> list[str]:
+    def _binary(self, directory: Path) -> list[str]:
         """As an inventory-wide default: a host's own variable is stronger."""
         if not self.settings.binary:
             return []
-        return ["-i", f"{self._defaults()}"]
-
-    def _defaults(self) -> Path:
-        file = self.directory / "defaults.json"
+        file = directory / "defaults.json"
         held = {"tickpath_fleet_binary": str(Path(self.settings.binary).resolve())}
         file.write_text(json.dumps({"all": {"vars": held}}))
-        return file
+        return ["-i", str(file)]
 
     def collected(self, hosts: list[str]) -> list[Line] | None:
         """Lines of records that are here already; None if one is missing."""
