@@ -13,8 +13,6 @@ use std::io;
 
 /// Bytes of a huge page if the system doesn't say: x86-64's, and aarch64's with pages of 4 KiB.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// Maximum number of regions that are read; a process has some hundred.
-const REGIONS_MAX: usize = 65_536;
 
 /// Moves all large private memory of this process to huge pages: marks present and future pages
 /// (`MADV_HUGEPAGE`), and lets the kernel merge the present ones now (`MADV_COLLAPSE`, since Linux
@@ -24,7 +22,7 @@ const REGIONS_MAX: usize = 65_536;
 /// Ignores errors of the kernel.
 pub fn use_huge_pages(root: &Root) {
     let Some(maps) = root.read("proc/self/maps") else { return };
-    for (start, end) in maps.lines().take(REGIONS_MAX).filter_map(large_region) {
+    for (start, end) in maps.lines().filter_map(large_region) {
         // On a kernel without support or without a free huge page, the pages stay as they are.
         let _ = advise(start, end - start, libc::MADV_HUGEPAGE);
         let (first, last) = (start.next_multiple_of(HUGE_PAGE_BYTES), end - end % HUGE_PAGE_BYTES);

@@ -13,7 +13,8 @@ pub enum InterruptKind {
     Device,
     /// The core's own timer: scheduling ticks and timers.
     Timer,
-    /// Another core, the processor or the hypervisor: rescheduling, function calls, TLB shootdowns.
+    /// Another core, the processor or the hypervisor: rescheduling, function calls, TLB shootdowns,
+    /// and everything else that each core has for itself, such as an Arm core's counters.
     Internal,
 }
 
@@ -85,11 +86,12 @@ fn parse(line: &str, cores: &[usize]) -> Option<Interrupt> {
     let is_numbered = id.bytes().all(|byte| byte.is_ascii_digit());
     // Chip, hardware number and trigger come before two spaces and the name.
     let name = after.trim().rsplit("  ").next().filter(|_| is_numbered).unwrap_or(after.trim());
-    let kind = match (is_numbered, id, name) {
-        // ARM gives its per-core timer a number, like a device.
-        (false, "LOC", _) | (true, _, "arch_timer") => InterruptKind::Timer,
-        (true, ..) => InterruptKind::Device,
-        (false, ..) => InterruptKind::Internal,
+    let kind = match (is_numbered, id) {
+        (false, "LOC") => InterruptKind::Timer,
+        (false, _) => InterruptKind::Internal,
+        (true, _) if !is_per_core(after.trim(), name) => InterruptKind::Device,
+        (true, _) if CORE_TIMERS.iter().any(|timer| name.contains(timer)) => InterruptKind::Timer,
+        (true, _) => InterruptKind::Internal,
     };
     Some(Interrupt {
         id: id.to_owned(),
@@ -98,6 +100,27 @@ fn parse(line: &str, cores: &[usize]) -> Option<Interrupt> {
         counts: cores.iter().copied().zip(counts).collect(),
         ..Interrupt::default()
     })
+}
+
+/// Timers of a core, by the names of their drivers (drivers/clocksource, arch/x86/xen/time.c).
+const CORE_TIMERS: [&str; 3] = ["arch_timer", "riscv-timer", "timer"];
+
+/// Whether a numbered interrupt is one that each core has for itself: no affinity moves it.
+/// `line` is the chip's name, the hardware's number and the trigger, then the device.
+fn is_per_core(line: &str, name: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let (chip, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let number: Option<u32> = number.split('-').next().and_then(|number| number.parse().ok());
+    // Arm: software-generated 0-15, private peripherals 16-31 and 1056-1119 (GIC architecture,
+    // INTID). The other chips sit inside each core.
+    let is_private = number.is_some_and(|number| matches!(number, 0..=31 | 1056..=1119));
+    let is_core_chip = chip.starts_with("xen-percpu")
+        || chip.starts_with("bcm2836")
+        || matches!(chip, "RISC-V" | "CPUINTC" | "MIPS" | "XIVE-IPI")
+        || line.split_whitespace().any(|word| word == "percpu" || word == "-percpu");
+    // Counters of a core may also come as one shared number each, which their driver pins.
+    let is_core_device = ["arm-pmu", "arch_timer", "riscv-pmu", "riscv-timer"].contains(&name);
+    (chip.starts_with("GIC") && is_private) || is_core_chip || is_core_device
 }
 
 /// Whether an interrupt with this name belongs to a network interface: `ens5-Tx-Rx-3` to ens5,
@@ -177,6 +200,55 @@ Err:          0
             IPI0 Rescheduling interrupts Internal {0: 10, 2: 20}
         "#]],
         );
+    }
+
+    /// No interrupt that each core has for itself is a device's, on any architecture and
+    /// hypervisor. A shared interrupt of the same chip is.
+    #[test]
+    fn interrupts_of_a_core_itself_are_not_a_devices() {
+        for (line, kind) in [
+            ("23: 0 0 GICv3  23 Level     arm-pmu", InterruptKind::Internal),
+            ("9: 0 0 GICv3  25 Level     vgic", InterruptKind::Internal),
+            ("12: 5 6 GICv3  26 Level     kvm guest vtimer", InterruptKind::Timer),
+            ("6: 5 6 GIC-0  30 Level     arch_timer", InterruptKind::Timer),
+            ("7: 5 6 GICv2  39 Level     arm-pmu", InterruptKind::Internal),
+            ("8: 5 6 GICv3 1060 Level     arm-spe", InterruptKind::Internal),
+            ("10: 5 6 GICv3  33 Level     uart-pl011", InterruptKind::Device),
+            ("13: 5 6 GICv3  79 Edge      ena", InterruptKind::Device),
+            ("5: 9 9 RISC-V INTC   5 Edge      riscv-timer", InterruptKind::Timer),
+            ("17: 9 9 RISC-V INTC  13 Edge      riscv-pmu", InterruptKind::Internal),
+            ("11: 0 7 SiFive PLIC   8 Edge      virtio0", InterruptKind::Device),
+            ("48: 9 9 xen-percpu    -virq      timer0", InterruptKind::Timer),
+            ("49: 9 9 xen-percpu    -ipi       resched0", InterruptKind::Internal),
+            ("72: 9 9 xen-dyn    -event     eth0-q0-tx", InterruptKind::Device),
+            (
+                "24: 9 9 Hyper-V PCIe MSI 4194304-edge      mlx5_async0@pci:a:00:02.0",
+                InterruptKind::Device,
+            ),
+            ("20: 9 9 CPUINTC  12  percpu  ipi", InterruptKind::Internal),
+            ("0: 35 0 IO-APIC   2-edge      timer", InterruptKind::Device),
+        ] {
+            assert_eq!(parse(line, &[0, 1]).unwrap().kind, kind, "{line}");
+        }
+    }
+
+    /// A host with 256 cores and 1500 lines has 4.4 MB of text, and the network interface's lines
+    /// are the last ones.
+    #[test]
+    fn the_last_line_of_a_large_host_is_read() {
+        let heads: String = (0..256).map(|core| format!("       CPU{core}")).collect();
+        let counts = format!(" {:>10}", 7).repeat(256);
+        let line = |id: usize, name: &str| format!("{id:>4}:{counts}  PCI-MSI {id}-edge  {name}\n");
+        let mut text = format!("{heads}\n");
+        text.extend((0..1500).map(|id| line(id, "nvme0q1")));
+        text += &line(1500, "eth0-Tx-Rx-0");
+        assert!(text.len() > 4 << 20, "{}", text.len());
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("proc")).unwrap();
+        std::fs::write(directory.path().join("proc/interrupts"), text).unwrap();
+        let found = read(&Root::at(directory.path())).unwrap();
+        assert_eq!(found.last().unwrap().name, "eth0-Tx-Rx-0");
+        assert_eq!(found.len(), 1501);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod fingerprint;
 pub mod huge_pages;
 mod instance;
 pub mod interrupts;
+pub mod kernel_list;
 mod maps;
 pub mod measuring;
 pub mod memory;

@@ -128,9 +128,9 @@ pub struct Placement {
 
 /// Chooses cores for `wanted` threads from those that are online and `allowed`.
 ///
-/// In this order: as few shared cores as possible, isolated cores, one NUMA node, no two siblings,
-/// one level 3 cache, not core 0 (the kernel's own work gathers there). If choices are equal, the
-/// lowest numbers win, so that the same machine gives the same answer.
+/// In this order: as few shared cores as possible, the fastest kind, isolated cores, one NUMA node,
+/// no two siblings, one level 3 cache, not core 0 (the kernel's own work gathers there). If choices
+/// are equal, the lowest numbers win, so that the same machine gives the same answer.
 pub fn choose(topology: &Topology, allowed: &[usize], wanted: usize) -> Placement {
     let usable = usable(topology, allowed);
     // The best choice of the whole machine, of each node and of each cache.
@@ -141,7 +141,9 @@ pub fn choose(topology: &Topology, allowed: &[usize], wanted: usize) -> Placemen
     }
     let candidates = regions.iter().map(|region| pick(topology, region, wanted));
     let best = candidates.min_by_key(|cores| (cost(topology, cores, wanted), cores.clone()));
-    assign(topology, &best.unwrap_or_default(), wanted)
+    let mut placement = assign(topology, &best.unwrap_or_default(), wanted);
+    placement.warnings.extend(topology.kinds());
+    placement
 }
 
 /// Cores that are both online and allowed, ascending; all allowed ones if the online ones are
@@ -151,8 +153,14 @@ fn usable(topology: &Topology, allowed: &[usize]) -> Vec<usize> {
     allowed.iter().copied().filter(is_online).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Up to `wanted` cores of a region, ascending: isolated ones first, then one of each group of
-/// siblings, then those that don't share a physical core with core 0.
+/// How much slower a core is than the fastest kind.
+fn lag(topology: &Topology, core: usize) -> usize {
+    let fastest = topology.speeds.values().max().copied().unwrap_or_default();
+    fastest - topology.speeds.get(&core).copied().unwrap_or(fastest)
+}
+
+/// Up to `wanted` cores of a region, ascending: the fastest and then isolated ones first, then one
+/// of each group of siblings, then those that don't share a physical core with core 0.
 fn pick(topology: &Topology, region: &[usize], wanted: usize) -> Vec<usize> {
     let mut order = region.to_vec();
     order.sort_by_key(|&core| (!is_isolated(topology, core), core));
@@ -162,7 +170,8 @@ fn pick(topology: &Topology, region: &[usize], wanted: usize) -> Vec<usize> {
         .map(|core| {
             let taken = taken_of.entry(physical(topology, core)).or_default();
             *taken += 1;
-            (!is_isolated(topology, core), *taken, physical(topology, core) == 0, core)
+            let is_shared = !is_isolated(topology, core);
+            (lag(topology, core), is_shared, *taken, physical(topology, core) == 0, core)
         })
         .collect();
     ranked.sort_unstable();
@@ -172,9 +181,10 @@ fn pick(topology: &Topology, region: &[usize], wanted: usize) -> Vec<usize> {
 }
 
 /// The faults of a choice, most important first; less is better.
-fn cost(topology: &Topology, cores: &[usize], wanted: usize) -> [usize; 6] {
+fn cost(topology: &Topology, cores: &[usize], wanted: usize) -> [usize; 7] {
     [
         wanted.saturating_sub(cores.len()),
+        cores.iter().map(|&core| lag(topology, core)).sum(),
         cores.iter().filter(|&&core| !is_isolated(topology, core)).count(),
         nodes_of(topology, cores).len(),
         cores.len() - physical_cores(topology, cores).len(),

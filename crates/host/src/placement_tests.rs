@@ -56,6 +56,21 @@ fn core_0_is_left_alone_where_there_are_others() {
     );
 }
 
+/// An Intel hybrid: the fast cores have two threads, the efficient ones one, and share a cache.
+#[test]
+fn the_fast_kind_comes_first_and_is_named() {
+    let mut hybrid = machine(1, 8, 1, 0..0);
+    hybrid.speeds = (0..8).map(|core| (core, usize::from(core >= 4))).collect();
+    let placement = choose(&hybrid, &all(&hybrid), 2);
+    assert_eq!(placement.cores, [4, 5]);
+    let said = placement.warnings.join("");
+    assert!(said.contains("the fastest, 4-7, before 0-3"), "{said}");
+    // Slow cores are better than shared ones. The middle one of three kinds comes second.
+    assert_eq!(choose(&hybrid, &all(&hybrid), 5).cores, [1, 4, 5, 6, 7]);
+    hybrid.speeds = [(0, 250), (1, 250), (2, 900), (3, 1024)].into();
+    assert_eq!(choose(&hybrid, &[0, 1, 2, 3], 2).cores, [2, 3]);
+}
+
 #[test]
 fn isolated_cores_come_first() {
     assert_eq!(chosen(&machine(1, 8, 1, 6..8), 2), [6, 7]);

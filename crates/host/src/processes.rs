@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::root::Root;
 
-/// Maximum number of processes that are read; those with higher numbers are left out.
-pub const PROCESSES_MAX: usize = 32_768;
-
 /// Processor time of one process since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
@@ -23,9 +20,8 @@ pub struct Process {
 /// can't be listed.
 pub fn read(root: &Root) -> Option<BTreeMap<usize, Process>> {
     let numbers = root.numbered("proc", "")?;
-    let numbers = numbers.into_iter().take(PROCESSES_MAX);
     let process = |number| Some((number, parse(&root.read(format!("proc/{number}/stat"))?)?));
-    Some(numbers.filter_map(process).collect())
+    Some(numbers.into_iter().filter_map(process).collect())
 }
 
 /// `812 (a name (of any kind)) R 1 812 …`: fields 14 and 15 are times in user and kernel mode,

@@ -2,13 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Longest part of a file that is read, bytes. `/proc/cpuinfo` of 512 cores is 800 kB.
-pub const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// Content of one path that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,12 +76,11 @@ impl Root {
         }
     }
 
-    /// A file's text without surrounding white space; `None` if it can't be read. Replaces invalid
-    /// UTF-8 and ignores bytes beyond [`FILE_BYTES_MAX`].
+    /// A file's whole text without surrounding white space; `None` if it can't be read. Replaces
+    /// invalid UTF-8. Never a part: `/proc/interrupts` of 256 cores is 4.4 MB, and the lines that a
+    /// limit would cut are the network interface's.
     pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
-        let mut bytes = Vec::new();
-        let file = fs::File::open(self.path(&path)).ok()?;
-        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        let bytes = fs::read(self.path(&path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         self.note(path, || SourceText::Text(text.clone().into_owned()));
         Some(text.trim().to_owned())

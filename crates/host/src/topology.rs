@@ -26,6 +26,11 @@ pub struct Topology {
     pub cache_l3: BTreeMap<usize, Vec<usize>>,
     /// Cores of each NUMA node.
     pub nodes: Option<BTreeMap<usize, Vec<usize>>>,
+    /// Relative speed of each online core, if the processor has several kinds of cores; empty if
+    /// all are of one kind.
+    pub speeds: BTreeMap<usize, usize>,
+    /// The highest number that a core may ever get on this machine: `N` in the kernel's lists.
+    pub last_possible: Option<usize>,
 }
 
 impl Topology {
@@ -48,10 +53,50 @@ impl Topology {
             nohz_full: list(format!("{CPU}/nohz_full")),
             siblings: per_core("topology/thread_siblings_list"),
             cache_l3: per_core("cache/index3/shared_cpu_list"),
+            speeds: speeds(root, online.as_deref().unwrap_or_default()),
+            last_possible: list(format!("{CPU}/possible")).and_then(|all| all.last().copied()),
             nodes,
             online,
         }
     }
+}
+
+impl Topology {
+    /// Online cores of a slower kind than the fastest, ascending.
+    pub fn slow(&self) -> Vec<usize> {
+        let fastest = self.speeds.values().max();
+        let slow = self.speeds.iter().filter(|(_, speed)| Some(*speed) < fastest);
+        slow.map(|(&core, _)| core).collect()
+    }
+
+    /// A sentence about the kinds of cores that `auto` prefers; `None` if there is only one kind.
+    pub fn kinds(&self) -> Option<String> {
+        let slow = self.slow();
+        let fast: Vec<usize> =
+            self.speeds.keys().copied().filter(|one| !slow.contains(one)).collect();
+        let (fast, are) = (format_core_list(&fast), format_core_list(&slow));
+        (!slow.is_empty()).then(|| {
+            format!("the processor has several kinds of cores: auto takes the fastest, {fast}, before {are}")
+        })
+    }
+}
+
+/// By `cpu_capacity` (Arm, and x86 since Linux 6.12), otherwise by Intel's kinds: `cpu_atom` are
+/// the efficient ones.
+fn speeds(root: &Root, online: &[usize]) -> BTreeMap<usize, usize> {
+    let capacity = |&core: &usize| {
+        Some((core, root.read_value::<usize>(format!("{CPU}/cpu{core}/cpu_capacity"))?))
+    };
+    let mut speeds: BTreeMap<usize, usize> = online.iter().filter_map(capacity).collect();
+    let small = root.read("sys/devices/cpu_atom/cpus").and_then(|text| parse_core_list(&text));
+    if speeds.len() < online.len() {
+        let speed = |small: &[usize], core: usize| usize::from(!small.contains(&core));
+        speeds = small.map_or(BTreeMap::new(), |small| {
+            online.iter().map(|&core| (core, speed(&small, core))).collect()
+        });
+    }
+    let is_one_kind = speeds.values().min() == speeds.values().max();
+    if is_one_kind { BTreeMap::new() } else { speeds }
 }
 
 /// Parses the kernel's list of cores, `0-3,8`. An empty text and the `(null)` of some kernels are
@@ -140,6 +185,34 @@ mod tests {
         assert_eq!(parse_core_list("0,2-4,7"), Some(vec![0, 2, 3, 4, 7]));
         assert_eq!(parse_core_list(""), Some(vec![]));
         assert_eq!(parse_core_list("(null)"), Some(vec![]));
+    }
+
+    #[test]
+    fn kinds_of_cores_are_told_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Root::at(directory.path());
+        let write = |path: &str, text: &str| {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("sys/devices/system/cpu/online", "0-3\n");
+        write("sys/devices/system/cpu/possible", "0-7\n");
+        assert_eq!(Topology::read(&root).kinds(), None);
+        assert_eq!(Topology::read(&root).last_possible, Some(7));
+        // Intel: the kinds are devices of their own.
+        write("sys/devices/cpu_core/cpus", "0-1\n");
+        write("sys/devices/cpu_atom/cpus", "2-3\n");
+        assert_eq!(Topology::read(&root).slow(), [2, 3]);
+        // Arm: each core has its capacity, of 1024 at most.
+        for (core, capacity) in ["446", "446", "1024", "871"].into_iter().enumerate() {
+            write(&format!("sys/devices/system/cpu/cpu{core}/cpu_capacity"), capacity);
+        }
+        assert_eq!(Topology::read(&root).slow(), [0, 1, 3]);
+        for core in 0..4 {
+            write(&format!("sys/devices/system/cpu/cpu{core}/cpu_capacity"), "1024\n");
+        }
+        assert_eq!(Topology::read(&root).kinds(), None);
     }
 
     #[test]

@@ -3,15 +3,13 @@
 use crate::trace::namespace::with_private_mount;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// Where tracefs is mounted on most machines.
 const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Where it is mounted temporarily and invisibly if it is not: a directory that always exists.
 const PLACE: &str = "/sys";
-/// Limit on the length of a format file.
-const FORMAT_BYTES_MAX: u64 = 64 << 10;
 
 /// One field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,10 +100,7 @@ fn formats(tracefs: &Path, groups: &[&str]) -> io::Result<Formats> {
 }
 
 fn read_format(path: &Path) -> Option<Format> {
-    let mut text = String::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(FORMAT_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Format::parse(&text)
+    Format::parse(&fs::read_to_string(path).ok()?)
 }
 
 #[cfg(test)]

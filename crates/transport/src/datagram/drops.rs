@@ -3,11 +3,8 @@
 
 use rustix::fs::fstat;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
-
-/// Longest table that is read: some 30 000 sockets.
-const TABLE_BYTES_MAX: u64 = 4 << 20;
 
 /// Drops of this socket so far; `None` if the kernel doesn't say. Off the path: it reads the table
 /// of all UDP sockets.
@@ -17,20 +14,18 @@ pub(crate) fn of(socket: &UdpSocket) -> Option<u64> {
         true => "/proc/thread-self/net/udp",
         false => "/proc/thread-self/net/udp6",
     };
-    let mut text = String::new();
-    File::open(table).ok()?.take(TABLE_BYTES_MAX).read_to_string(&mut text).ok()?;
-    drops(&text, inode)
+    drops(BufReader::new(File::open(table).ok()?), inode)
 }
 
 /// The line of that inode; its last field (udp4_format_sock of net/ipv4/udp.c).
-fn drops(table: &str, inode: u64) -> Option<u64> {
+fn drops(table: impl BufRead, inode: u64) -> Option<u64> {
     const INODE: usize = 9;
-    let of_line = |line: &str| {
+    let of_line = |line: String| {
         let mut fields = line.split_whitespace();
         let found: u64 = fields.nth(INODE)?.parse().ok()?;
         (found == inode).then(|| fields.last()?.parse().ok())?
     };
-    table.lines().find_map(of_line)
+    table.lines().map_while(Result::ok).find_map(of_line)
 }
 
 #[cfg(test)]
@@ -44,9 +39,18 @@ mod tests {
 
     #[test]
     fn the_sockets_own_line_is_read() {
-        assert_eq!(drops(TABLE, 22222), Some(987));
-        assert_eq!(drops(TABLE, 123456), Some(0));
-        assert_eq!(drops(TABLE, 9), None);
-        assert_eq!(drops("1 2 3", 3), None);
+        assert_eq!(drops(TABLE.as_bytes(), 22222), Some(987));
+        assert_eq!(drops(TABLE.as_bytes(), 123456), Some(0));
+        assert_eq!(drops(TABLE.as_bytes(), 9), None);
+        assert_eq!(drops(&b"1 2 3"[..], 3), None);
+    }
+
+    /// A gateway's host has tens of thousands of sockets, and ours may be the last line.
+    #[test]
+    fn a_table_of_any_length_is_read_to_its_end() {
+        let others = TABLE.replace("22222", "33333").repeat(20_000);
+        let table = format!("{others}{TABLE}");
+        assert!(table.len() > 8 << 20, "{}", table.len());
+        assert_eq!(drops(table.as_bytes(), 22222), Some(987));
     }
 }
