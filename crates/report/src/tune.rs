@@ -12,8 +12,8 @@ use std::fmt::Write;
 const ID: usize = 4;
 /// Column in which a finding's text begins.
 const FOUND: usize = 44;
-/// Longest line of a step.
-const STEP: usize = 96;
+/// Longest line of the topology.
+const DRAWN: usize = 96;
 
 /// All settings, or a plan.
 pub fn survey(survey: &Survey, is_plan: bool, columns: usize) -> String {
@@ -38,9 +38,12 @@ pub fn survey(survey: &Survey, is_plan: bool, columns: usize) -> String {
             survey.machine
         ),
     );
+    if is_plan {
+        wrap(&mut out, "  ", &summary(survey));
+    }
     out.push('\n');
     for line in &survey.topology {
-        let _ = writeln!(out, "  {}", clip(line, STEP));
+        let _ = writeln!(out, "  {}", clip(line, DRAWN));
     }
     for state in State::ALL {
         let of_state: Vec<&SettingState> =
@@ -57,6 +60,22 @@ pub fn survey(survey: &Survey, is_plan: bool, columns: usize) -> String {
         persistence(&mut out, survey);
     }
     out.into_text()
+}
+
+/// How much `apply` would change.
+fn summary(survey: &Survey) -> String {
+    let better = survey.settings.iter().filter(|one| one.state == State::Better);
+    let (mut settings, mut values, mut reboots) = (0, 0, 0);
+    for one in better {
+        settings += usize::from(!one.steps.is_empty() || !one.boot_words.is_empty());
+        values += one.steps.len();
+        reboots += usize::from(!one.boot_words.is_empty());
+    }
+    let files = survey.persistence.iter().filter(|step| step.place.starts_with("file:")).count();
+    format!(
+        "apply would change: settings {settings}, of these after a reboot {reboots}; \
+         values now {values}; files for the next boot {files}"
+    )
 }
 
 fn row(out: &mut Terminal, one: &SettingState, is_plan: bool) {
@@ -89,7 +108,8 @@ fn row(out: &mut Terminal, one: &SettingState, is_plan: bool) {
     }
 }
 
-/// A place with its value before and after; of a text, the lines that differ.
+/// A place with its value before and after; of a text, the lines that differ. Never cut: they are
+/// copied, and a unit's command line is read to its end.
 fn steps(out: &mut Terminal, step: &Step) {
     let indent = " ".repeat(ID);
     let before = step.before.as_deref().unwrap_or_default();
@@ -97,17 +117,17 @@ fn steps(out: &mut Terminal, step: &Step) {
     let is_text = step.place.starts_with("file:");
     if !is_text {
         let line = format!("{indent}{}: {} -> {}", step.place, before.trim(), after.trim());
-        let _ = writeln!(out, "{}", clip(&line, STEP));
+        let _ = writeln!(out, "{line}");
         return;
     }
     let _ = writeln!(out, "{indent}{}", step.place);
     let old: Vec<&str> = before.lines().collect();
     let new: Vec<&str> = after.lines().collect();
     for line in old.iter().filter(|line| !new.contains(line)) {
-        let _ = writeln!(out, "{}", clip(&format!("{indent}  - {line}"), STEP));
+        let _ = writeln!(out, "{indent}  - {line}");
     }
     for line in new.iter().filter(|line| !old.contains(line)) {
-        let _ = writeln!(out, "{}", clip(&format!("{indent}  + {line}"), STEP));
+        let _ = writeln!(out, "{indent}  + {line}");
     }
 }
 

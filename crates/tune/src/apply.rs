@@ -186,7 +186,8 @@ pub(crate) fn explained(place: &Place, error: &std::io::Error) -> String {
     let why = match place {
         // Without any write permission, opening the file gives EACCES.
         Place::Kernel(path) if path.starts_with("/proc/irq/") && rejects => {
-            "; the kernel manages this interrupt itself: isolcpus=managed_irq keeps it away"
+            "; this interrupt can't be moved: the kernel manages it (isolcpus=managed_irq keeps it \
+             away), or its driver has tied it to a core"
         }
         _ if is(Errno::PERM) || is(Errno::ACCESS) => "; run as root, outside of a container",
         _ if is(Errno::ROFS) => "; the file system is mounted read-only, as in most containers",

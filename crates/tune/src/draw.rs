@@ -17,7 +17,8 @@ pub fn draw(root: &Root, seen: &Inspection, goal: &Goal) -> Vec<String> {
     let online = seen.topology.online.clone().unwrap_or_default();
     let nodes = seen.topology.nodes.clone().filter(|nodes| !nodes.is_empty());
     let nodes = nodes.unwrap_or_else(|| BTreeMap::from([(0, online.clone())]));
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = seen.topology.kinds().into_iter().collect();
+    lines.extend(goal.note.clone());
     for (node, cores) in nodes {
         let cores: Vec<usize> = cores.into_iter().filter(|core| online.contains(core)).collect();
         lines.push(format!("node {node}  {}{}", socket(root, &cores), nics(seen, goal, node)));

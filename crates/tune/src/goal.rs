@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use host::placement::Cores;
+use host::placement::{Cores, choose};
 use host::topology::format_core_list;
 
 use crate::inspection::Inspection;
@@ -71,6 +71,8 @@ pub struct Goal {
     pub housekeeping: Vec<usize>,
     /// Network interfaces of the messages.
     pub nics: Vec<String>,
+    /// Why fewer cores were chosen than a run measures on.
+    pub note: Option<String>,
 }
 
 impl Goal {
@@ -87,6 +89,7 @@ impl Goal {
     ) -> Result<Goal, String> {
         let nics = found_nics(seen, nics)?;
         let online = seen.topology.online.clone().unwrap_or_else(|| seen.allowed.clone());
+        let is_auto = *cores == Cores::Auto;
         let cores = match cores {
             Cores::List(list) => {
                 if let Some(core) = list.iter().find(|core| !online.contains(core)) {
@@ -108,7 +111,15 @@ impl Goal {
                  siblings; name fewer: --cores LIST"
             ));
         }
-        Ok(Goal { profile, cores, housekeeping, nics })
+        let is_short = is_auto && cores.len() < CORES_DEFAULT;
+        let note = is_short.then(|| {
+            let (kept, rest) = (format_core_list(&cores), format_core_list(&housekeeping));
+            format!(
+                "a run measures on {CORES_DEFAULT} cores; tune keeps only {kept} free here and leaves \
+                 {rest} to everything else"
+            )
+        });
+        Ok(Goal { profile, cores, housekeeping, nics, note })
     }
 
     /// Housekeeping cores on a network interface's NUMA node; all of them if there are none.
@@ -142,8 +153,8 @@ fn siblings(seen: &Inspection, core: usize) -> Vec<usize> {
     seen.topology.siblings.get(&core).cloned().unwrap_or_else(|| vec![core])
 }
 
-/// The last physical cores of the first network interface's node (the first ones have interrupts
-/// and the boot core), one thread of each, at most all but one.
+/// Those that a run would choose of the first network interface's node, but one thread of each
+/// physical core at most, and one physical core is left for everything else.
 fn chosen(seen: &Inspection, online: &[usize], nics: &[String]) -> Vec<usize> {
     let nodes = seen.topology.nodes.as_ref();
     let node = nics.iter().find_map(|nic| nodes?.get(seen.nic_nodes.get(nic)?));
@@ -160,5 +171,7 @@ fn chosen(seen: &Inspection, online: &[usize], nics: &[String]) -> Vec<usize> {
     }
     let spare = if near.len() == online.len() { 1 } else { 0 };
     let count = CORES_DEFAULT.min(physical.len().saturating_sub(spare));
-    physical.split_off(physical.len() - count)
+    let mut cores = choose(&seen.topology, &near, count).cores;
+    cores.dedup();
+    cores
 }

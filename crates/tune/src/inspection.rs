@@ -10,6 +10,7 @@ use host::topology::nic_nodes;
 use host::{HostError, Permissions, Root, Scheduling, Topology, ethtool};
 use record::machine::Fingerprint;
 
+use crate::boot::{Word, words_of};
 use crate::place::Place;
 use crate::system::{Machine, System};
 use crate::watch::Activity;
@@ -96,10 +97,15 @@ impl Inspection {
         !self.cores.is_empty() && self.cores_outside(isolated).is_empty()
     }
 
-    /// The values of a key on the kernel's command line, in order: `isolcpus=2-3` gives `2-3`.
-    pub(crate) fn boot_values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
-        let line = self.machine.fixed.kernel_command_line.as_deref().unwrap_or_default();
-        line.split_whitespace().filter_map(move |word| word.strip_prefix(key)?.strip_prefix('='))
+    /// The words of the kernel's command line, without those for init.
+    pub(crate) fn boot_words(&self) -> Vec<Word> {
+        words_of(self.machine.fixed.kernel_command_line.as_deref().unwrap_or_default())
+    }
+
+    /// The value that the kernel uses of the parameter `key`: the last.
+    pub(crate) fn boot_value(&self, key: &str) -> Option<String> {
+        let words = self.boot_words();
+        words.iter().rfind(|word| word.key() == key).map(|word| word.value().to_owned())
     }
 }
 

@@ -14,6 +14,7 @@ pub mod boot;
 mod checks;
 pub mod doctor;
 pub mod draw;
+mod drop_ins;
 pub mod goal;
 pub mod hold;
 pub mod inspection;

@@ -3,17 +3,16 @@
 
 use std::path::Path;
 
-use host::Root;
+use host::{Root, Topology};
 use record::tune::Step;
 
-use crate::boot::{self, MARK};
+use crate::boot::{self, BootFile, MARK};
+use crate::drop_ins::{SYSCTL, SYSCTL_FILE, UDEV, UDEV_FILE};
 use crate::goal::Goal;
 use crate::place::Place;
 use crate::system::System;
-use crate::wish::{WantedValue, Wish};
+use crate::wish::Wish;
 
-const SYSCTL: &str = "/etc/sysctl.d";
-const UDEV: &str = "/etc/udev/rules.d";
 const UNITS: &str = "/etc/systemd/system";
 const WANTS: &str = "/etc/systemd/system/multi-user.target.d";
 
@@ -58,6 +57,9 @@ pub struct BootUnit {
 }
 
 /// The steps for these wishes, as far as the directories exist; then the boot loader's.
+///
+/// # Errors
+/// Why a word can't be merged into the boot loader's files.
 pub(crate) fn steps(
     system: &dyn System,
     root: &Root,
@@ -65,7 +67,7 @@ pub(crate) fn steps(
     wishes: &[Wish],
     words: &[String],
     start: &BootUnit,
-) -> Vec<Step> {
+) -> Result<Vec<Step>, String> {
     let of = |carrier: Carrier| -> Vec<&Wish> {
         wishes.iter().filter(|wish| Carrier::of(&wish.place) == carrier).collect()
     };
@@ -78,14 +80,14 @@ pub(crate) fn steps(
         }
     };
     let sysctls = of(Carrier::Sysctl);
-    if !sysctls.is_empty() && root.exists(SYSCTL) {
+    if !sysctls.is_empty() && root.exists(SYSCTL[0]) {
         let lines: String = sysctls.iter().filter_map(|wish| sysctl_line(wish)).collect();
-        ours(format!("{SYSCTL}/90-tickpath.conf"), format!("{MARK}\n{lines}"));
+        ours(format!("{}/{SYSCTL_FILE}", SYSCTL[0]), format!("{MARK}\n{lines}"));
     }
     let rules = of(Carrier::Udev);
-    if !rules.is_empty() && root.exists(UDEV) {
+    if !rules.is_empty() && root.exists(UDEV[0]) {
         let lines: String = rules.iter().filter_map(|wish| udev_line(wish)).collect();
-        ours(format!("{UDEV}/90-tickpath.rules"), format!("{MARK}\n{lines}"));
+        ours(format!("{}/{UDEV_FILE}", UDEV[0]), format!("{MARK}\n{lines}"));
     }
     let has_unit = !of(Carrier::Unit).is_empty() && root.exists(UNITS);
     if has_unit {
@@ -97,23 +99,17 @@ pub(crate) fn steps(
         let place = Place::Directory(WANTS.to_owned()).to_string();
         steps.insert(0, Step { place, before: None, after: Some("there".to_owned()) });
     }
-    for (place, loader) in boot::files(root) {
-        let before = system.read(&place).unwrap_or_default();
-        let after = loader.merge(before.as_deref().unwrap_or_default(), words);
-        if !words.is_empty() && before.as_ref() != Some(&after) {
-            steps.push(Step { place: place.to_string(), before, after: Some(after) });
+    if words.is_empty() {
+        return Ok(steps);
+    }
+    let last = Topology::read(root).last_possible;
+    for group in boot::groups(system, root) {
+        for (BootFile { path, text }, after) in group.merged(words, last)? {
+            let place = Place::Text(format!("/{path}")).to_string();
+            steps.push(Step { place, before: text, after: Some(after) });
         }
     }
-    steps
-}
-
-/// The value at boot, independent of the value by then.
-fn wanted(want: &WantedValue) -> Option<String> {
-    match want {
-        WantedValue::Is(value) => Some(value.clone()),
-        WantedValue::AtLeast(number) | WantedValue::AtMost(number) => Some(number.to_string()),
-        WantedValue::Words(..) => None,
-    }
+    Ok(steps)
 }
 
 /// In names with dots (mostly interfaces), dots are written as slashes (sysctl.d(5)).
@@ -122,11 +118,11 @@ fn sysctl_line(wish: &Wish) -> Option<String> {
     let name = path.strip_prefix("/proc/sys/")?;
     let name = if name.contains('.') { name.to_owned() } else { name.replace('/', ".") };
     // The dash: a missing sysctl is no error at boot.
-    Some(format!("-{name} = {}\n", wanted(&wish.want)?))
+    Some(format!("-{name} = {}\n", wish.want.written()))
 }
 
 /// Subsystem, device and attribute of a file of a disk or a network interface.
-fn udev_parts(path: &str) -> Option<(&'static str, &str, &str)> {
+pub(crate) fn udev_parts(path: &str) -> Option<(&'static str, &str, &str)> {
     let of = |prefix: &str| path.strip_prefix(prefix)?.split_once('/');
     match (of("/sys/block/"), of("/sys/class/net/")) {
         (Some((device, attribute)), _) => Some(("block", device, attribute)),
@@ -138,7 +134,7 @@ fn udev_parts(path: &str) -> Option<(&'static str, &str, &str)> {
 fn udev_line(wish: &Wish) -> Option<String> {
     let Place::Kernel(path) = &wish.place else { return None };
     let (subsystem, device, attribute) = udev_parts(path)?;
-    let value = wanted(&wish.want)?;
+    let value = wish.want.written();
     Some(format!(
         "ACTION==\"add|change|move\", SUBSYSTEM==\"{subsystem}\", KERNEL==\"{device}\", \
          ATTR{{{attribute}}}=\"{value}\"\n"

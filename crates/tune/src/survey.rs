@@ -8,6 +8,7 @@ use record::tune::{SCHEMA, SettingState, State, Step, Survey};
 
 use crate::boot;
 use crate::draw::draw;
+use crate::drop_ins;
 use crate::goal::Goal;
 use crate::inspection::Inspection;
 use crate::persist::{self, BootUnit, Carrier};
@@ -67,10 +68,12 @@ impl Surveyor<'_> {
     /// The changes to make: settings chosen by name or by the profile.
     ///
     /// # Errors
-    /// A sentence, if a name is unknown.
+    /// A sentence, if a name is unknown or the boot loader's files can't be merged.
     pub fn plan(&self, choice: &Choice) -> Result<Survey, String> {
         if let Some(id) = choice.ids.iter().find(|id| settings::find(id).is_none()) {
-            return Err(format!("there is no setting {id:?}; `tickpath tune inspect` lists them"));
+            return Err(format!(
+                "--setting: there is no setting {id:?}; `tickpath tune inspect` lists them"
+            ));
         }
         let is_chosen = |setting: &&Setting| match choice.ids.is_empty() {
             true => setting.profiles.contains(&self.goal.profile) && self.is_fit(setting),
@@ -94,6 +97,7 @@ impl Surveyor<'_> {
             let is_wanted =
                 choice.lasting == Persistence::PersistOnly || state.state == State::Better;
             if is_wanted && choice.lasting != Persistence::LiveOnly {
+                state.needs.extend(drop_ins::rivals(self.root, &its_wishes));
                 wishes.extend(its_wishes);
                 words.extend(state.boot_words.iter().cloned());
             }
@@ -101,7 +105,7 @@ impl Surveyor<'_> {
             states.push(state);
         }
         let files =
-            persist::steps(self.system, self.root, self.goal, &wishes, &words, &choice.start);
+            persist::steps(self.system, self.root, self.goal, &wishes, &words, &choice.start)?;
         Ok(self.survey(states, files))
     }
 
@@ -137,7 +141,8 @@ impl Surveyor<'_> {
             Wishes::Boot(words) => words(self.goal),
             _ => Vec::new(),
         };
-        let is_waiting = !words.is_empty() && words.iter().all(|word| self.is_configured(word));
+        let configured = self.are_configured(&words);
+        let is_waiting = configured == Ok(true);
         let is_booted = !words.is_empty() && words.iter().all(|word| self.is_booted(word));
         (state.state, state.found) = match (judged, &setting.wishes) {
             (Some(judged), _) if judged.grade == Grade::Ok => (State::AsWanted, judged.found),
@@ -148,12 +153,18 @@ impl Surveyor<'_> {
             (Some(judged), Wishes::Boot(_)) if is_waiting => {
                 (State::AsWanted, format!("{}; {WAITS}", judged.found))
             }
+            (Some(judged), Wishes::Boot(_)) if configured.is_err() => {
+                (State::Unknown, format!("{}; {}", judged.found, configured.unwrap_err()))
+            }
             (Some(judged), Wishes::Boot(_) | Wishes::Advice) => {
                 (of_grade(judged.grade), judged.found)
             }
             (None, Wishes::Boot(_)) if is_booted => (State::AsWanted, "set".to_owned()),
-            (None, Wishes::Boot(_)) if is_waiting => (State::AsWanted, WAITS.to_owned()),
-            (None, Wishes::Boot(_)) => (State::Better, "not set".to_owned()),
+            (None, Wishes::Boot(_)) => match configured {
+                Ok(true) => (State::AsWanted, WAITS.to_owned()),
+                Ok(false) => (State::Better, "not set".to_owned()),
+                Err(why) => (State::Unknown, why),
+            },
             (None, Wishes::Advice) => (State::Unknown, "not to be read from here".to_owned()),
             (judged, _) => {
                 let found = judged.map(|judged| judged.found);
@@ -196,19 +207,26 @@ impl Surveyor<'_> {
     }
 
     fn is_booted(&self, word: &str) -> bool {
-        let line = self.seen.machine.fixed.kernel_command_line.as_deref().unwrap_or_default();
-        line.split_whitespace().any(|there| there == word)
+        let last = self.seen.topology.last_possible;
+        boot::is_set(&self.seen.boot_words(), word, last) == Ok(true)
     }
 
-    /// Whether every file of the boot loader already has the word.
-    fn is_configured(&self, word: &str) -> bool {
-        let files = boot::files(self.root);
-        let words = [word.to_owned()];
-        let has = |(place, loader): &(Place, boot::Loader)| {
-            let text = self.system.read(place).ok().flatten().unwrap_or_default();
-            loader.merge(&text, &words) == text
-        };
-        !files.is_empty() && files.iter().all(has)
+    /// Whether every command line of the boot loader already has the words.
+    ///
+    /// # Errors
+    /// Why that can't be told, with the file.
+    fn are_configured(&self, words: &[String]) -> Result<bool, String> {
+        if words.is_empty() {
+            return Ok(false);
+        }
+        let groups = boot::groups(self.system, self.root);
+        let mut are_there = !groups.is_empty();
+        for (group, word) in
+            groups.iter().flat_map(|group| words.iter().map(move |word| (group, word)))
+        {
+            are_there &= group.has(word, self.seen.topology.last_possible)?;
+        }
+        Ok(are_there)
     }
 
     fn look(&self, wishes: &[Wish]) -> SettingPlaces {
@@ -234,7 +252,7 @@ impl Surveyor<'_> {
             looked.there += 1;
             let is_met = before.as_deref().is_some_and(|now| wish.want.is_met(place, now));
             if !is_met {
-                let after = wish.want.written(before.as_deref().unwrap_or_default());
+                let after = wish.want.written();
                 looked.steps.push(Step { place: place.to_string(), before, after: Some(after) });
             } else if looked.example.is_none() {
                 looked.example = before;
@@ -308,7 +326,7 @@ fn needs(surveyor: &Surveyor<'_>, setting: &Setting, state: &SettingState) -> Ve
     }
     if setting.needs_reboot() {
         needs.push("reboot".to_owned());
-        if boot::files(surveyor.root).is_empty() {
+        if boot::groups(surveyor.system, surveyor.root).is_empty() {
             let words = state.boot_words.join(" ");
             needs.push(format!("no known boot loader: add {words:?} to the command line by hand"));
         }

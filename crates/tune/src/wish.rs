@@ -2,7 +2,6 @@
 
 use host::topology::{parse_core_list, parse_core_mask};
 
-use crate::boot::Loader;
 use crate::place::Place;
 
 /// A place and its wanted value.
@@ -23,8 +22,6 @@ pub enum WantedValue {
     AtLeast(u64),
     /// This number or a lower one.
     AtMost(u64),
-    /// These words on the kernel's command line.
-    Words(Vec<String>, Loader),
 }
 
 impl Wish {
@@ -47,16 +44,14 @@ impl WantedValue {
             WantedValue::Is(value) => same(place, value, now),
             WantedValue::AtLeast(least) => number(now).is_some_and(|now| now >= *least),
             WantedValue::AtMost(most) => number(now).is_some_and(|now| now <= *most),
-            WantedValue::Words(words, loader) => loader.merge(now, words) == now,
         }
     }
 
-    /// The value to write, given the present one.
-    pub fn written(&self, now: &str) -> String {
+    /// The value to write.
+    pub fn written(&self) -> String {
         match self {
             WantedValue::Is(value) => value.clone(),
             WantedValue::AtLeast(number) | WantedValue::AtMost(number) => number.to_string(),
-            WantedValue::Words(words, loader) => loader.merge(now, words),
         }
     }
 }

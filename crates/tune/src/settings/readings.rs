@@ -41,7 +41,7 @@ pub(crate) fn nohz_full(root: &Root, seen: &Inspection) -> Value {
 /// Only the command line has it.
 pub(crate) fn rcu_nocbs(_: &Root, seen: &Inspection) -> Value {
     match seen.machine.fixed.kernel_command_line {
-        Some(_) => Value::Is(seen.boot_values("rcu_nocbs").collect::<Vec<_>>().join(",")),
+        Some(_) => Value::Is(seen.boot_value("rcu_nocbs").unwrap_or_default()),
         None => Value::Unreadable,
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn governor(root: &Root, seen: &Inspection) -> Value {
 /// `poll`, `halt` if there is no choice, or the names of the states that a measured core may enter.
 pub(crate) fn idle_states(root: &Root, seen: &Inspection) -> Value {
     let fixed = &seen.machine.fixed;
-    if seen.boot_values("idle").any(|way| way == "poll") {
+    if seen.boot_value("idle").as_deref() == Some("poll") {
         return Value::Is("poll".to_owned());
     }
     let states = seen.cores.iter().filter_map(|core| fixed.idle_states.get(core)).flatten();

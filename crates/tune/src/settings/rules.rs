@@ -1,6 +1,7 @@
 //! Judges each setting's value on this machine: small pure functions of an inspection.
 
 use host::interrupts::{Interrupt, InterruptKind};
+use host::kernel_list::parse_kernel_list;
 use host::scheduling::{has_fair_server, release_numbers};
 use host::topology::{format_core_list, parse_core_list, parse_core_mask};
 use record::doctor::Grade;
@@ -30,8 +31,14 @@ fn not_understood(value: &str) -> Judgement {
 
 /// Ok if all measured cores are in the list `value`; otherwise the text `outside`.
 fn all_in(value: &str, seen: &Inspection, inside: &str, outside: &str) -> Judgement {
-    let Some(list) = parse_core_list(value) else { return not_understood(value) };
-    let open = seen.cores_outside(&list);
+    match parse_core_list(value) {
+        Some(list) => judged_list(&list, seen, inside, outside),
+        None => not_understood(value),
+    }
+}
+
+fn judged_list(list: &[usize], seen: &Inspection, inside: &str, outside: &str) -> Judgement {
+    let open = seen.cores_outside(list);
     if open.is_empty() {
         (Grade::Ok, format!("{} {inside}", cores(&seen.cores)))
     } else {
@@ -50,10 +57,13 @@ pub(crate) fn nohz_full(value: &str, seen: &Inspection) -> Judgement {
 /// `nohz_full` offloads callbacks too (Documentation/admin-guide/kernel-parameters.txt).
 pub(crate) fn rcu_nocbs(value: &str, seen: &Inspection) -> Judgement {
     let by_tick = seen.topology.nohz_full.as_deref().unwrap_or_default();
-    if value == "all" || seen.cores_outside(by_tick).is_empty() {
+    if seen.cores_outside(by_tick).is_empty() {
         return (Grade::Ok, format!("offloaded from {}", cores(&seen.cores)));
     }
-    all_in(value, seen, "offloaded", "with callbacks of their own")
+    match parse_kernel_list(value, seen.topology.last_possible) {
+        Ok(list) => judged_list(&list, seen, "offloaded", "with callbacks of their own"),
+        Err(why) => (Grade::Unknown, format!("rcu_nocbs={value}: {why}")),
+    }
 }
 
 /// Interrupts that have not occurred since boot do no harm.

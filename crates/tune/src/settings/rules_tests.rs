@@ -42,7 +42,9 @@ fn lists_of_cores() {
     let lists = ["2-3", "0-7", "3", "", "x"];
     told += &tell(isolated, &plain(), &lists);
     told += &tell(nohz_full, &plain(), &["2-3", ""]);
-    told += &tell(rcu_nocbs, &plain(), &["2,3", "all", "0-N", ""]);
+    told += &tell(rcu_nocbs, &plain(), &["2,3", "0-N", ""]);
+    let eight = with_topology(Topology { last_possible: Some(7), ..Topology::default() });
+    told += &tell(rcu_nocbs, &eight, &["all", "0-N", "3-N", "0-7:1/2"]);
     let tickless = with_topology(Topology { nohz_full: Some(vec![2, 3]), ..Topology::default() });
     told += &tell(rcu_nocbs, &tickless, &[""]);
     told += &tell(workqueue_cpumask, &plain(), &["3", "ffffffff,ffffffff", "8", "what"]);
@@ -57,9 +59,12 @@ fn lists_of_cores() {
         nohz_full "2-3" -> ok: cores 2-3 without a tick while one thread runs there
         nohz_full "" -> warn: cores 2-3 with a tick
         rcu_nocbs "2,3" -> ok: cores 2-3 offloaded
-        rcu_nocbs "all" -> ok: offloaded from cores 2-3
-        rcu_nocbs "0-N" -> unknown: "0-N" is not understood
+        rcu_nocbs "0-N" -> unknown: rcu_nocbs=0-N: "0-N" needs the number of the last core, which can't be read here
         rcu_nocbs "" -> warn: cores 2-3 with callbacks of their own
+        rcu_nocbs "all" -> ok: cores 2-3 offloaded
+        rcu_nocbs "0-N" -> ok: cores 2-3 offloaded
+        rcu_nocbs "3-N" -> warn: core 2 with callbacks of their own
+        rcu_nocbs "0-7:1/2" -> warn: core 3 with callbacks of their own
         rcu_nocbs "" -> ok: offloaded from cores 2-3
         workqueue_cpumask "3" -> ok: deferred work keeps off cores 2-3
         workqueue_cpumask "ffffffff,ffffffff" -> warn: deferred work may run on cores 2-3

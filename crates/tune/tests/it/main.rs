@@ -3,6 +3,7 @@
 mod any_text;
 mod arm;
 mod cloud;
+mod corpus;
 mod kernel;
 mod machines;
 mod metal;
