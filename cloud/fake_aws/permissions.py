@@ -103,7 +103,7 @@ def needs(
     world: World, service: str, action: str, form: dict[str, Any], account: str
 ) -> Iterator[Need]:
     if service == "ram":
-        yield _ram_need(world, action, form)
+        yield from _ram_needs(world, action, form)
         return
     if service == "cloudformation":
         yield from _stack_needs(action, form)
@@ -150,17 +150,31 @@ def _stack_needs(action: str, form: dict[str, str]) -> Iterator[Need]:
         yield Need("cloudformation:ListStacks")  # of whoever describes all
 
 
-def _ram_need(world: World, action: str, form: dict[str, Any]) -> Need:
+def _ram_needs(world: World, action: str, form: dict[str, Any]) -> Iterator[Need]:
     name = f"ram:{action}"
+    requested = {tag["key"]: tag["value"] for tag in form.get("tags", [])}
     if action == "CreateResourceShare":
-        requested = {tag["key"]: tag["value"] for tag in form.get("tags", [])}
-        return Need(name, "resource-share", requested=requested)
-    if action == "AcceptResourceShareInvitation":
-        return Need(name, "resource-share-invitation")
-    if action in ("DeleteResourceShare", "TagResource"):
+        yield Need(name, requested=requested)
+        if requested:
+            yield Need("ram:TagResource", "resource-share", requested=requested)
+        # RAM writes the policy of the resource, in the caller's name.
+        yield from _policies("PutResourcePolicy", form["resourceArns"])
+    elif action == "AcceptResourceShareInvitation":
+        yield Need(name, "resource-share-invitation")
+    elif action in ("DeleteResourceShare", "TagResource"):
         share = world.ram.shares.get(form["resourceShareArn"])
-        return Need(name, "resource-share", share.tags if share else {})
-    return Need(name)
+        yield Need(name, "resource-share", share.tags if share else {}, requested)
+        if action == "DeleteResourceShare" and share:
+            yield from _policies("DeleteResourcePolicy", share.resources)
+    else:
+        yield Need(name)
+
+
+def _policies(action: str, arns: list[str]) -> Iterator[Need]:
+    """Only some kinds of resources have a policy."""
+    yield from (
+        Need(f"ec2:{action}", "placement-group") for arn in arns if "placement-group" in arn
+    )
 
 
 def _named(

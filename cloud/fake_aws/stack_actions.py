@@ -21,7 +21,7 @@ _TAG = "ec2:CreateTags"
 ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "AWS::CloudFront::Distribution": (
         (
-            "cloudfront:CreateDistribution", "cloudfront:CreateDistributionWithTags",
+            "cloudfront:CreateDistribution",
             "cloudfront:GetDistribution", "cloudfront:TagResource",
         ),
         (

@@ -98,6 +98,7 @@ _RECONCILE = [
         ["ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress"],
         ["security-group/*"],
     ),
+    _allow(["ec2:DeleteResourcePolicy"], ["placement-group/*"]),  # RAM asks in our name
     {
         "Effect": "Allow",
         "Action": ["ram:DeleteResourceShare", "ram:TagResource"],
@@ -121,12 +122,14 @@ _OWNER = [
     _allow(["ec2:CreatePlacementGroup"], ["placement-group/*"], _NEW_GRANT),
     _allow(["ec2:DeletePlacementGroup"], ["placement-group/*"], _GRANTED),
     _tag_new("CreatePlacementGroup"),
+    _allow(["ram:CreateResourceShare"], ["*"], _NEW_GRANT),  # it knows no resource
     {
         "Effect": "Allow",
-        "Action": ["ram:CreateResourceShare"],
+        "Action": ["ram:TagResource"],  # of a share that is being made, which has no tag yet
         "Resource": _SHARES,
         "Condition": _NEW_GRANT,
     },
+    _allow(["ec2:PutResourcePolicy"], ["placement-group/*"]),
 ]
 _MADE = ["vpc/*", "subnet/*", "vpc-peering-connection/*", "internet-gateway/*"]
 _LOOK_AT_NETWORKS = [
@@ -226,7 +229,6 @@ _TIERS = [
     _allow(
         [
             "cloudfront:CreateDistribution",
-            "cloudfront:CreateDistributionWithTags",
             "cloudfront:DeleteDistribution",
             "cloudfront:GetDistribution*",
             "cloudfront:TagResource",
