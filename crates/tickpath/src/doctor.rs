@@ -18,12 +18,12 @@ const ENDS: usize = 2;
 pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<u8> {
     let root = Root::system();
     let usable = allowed()?;
-    let wanted = match &arguments.cpu {
+    let wanted = match &arguments.cores {
         Cores::Auto => ENDS,
         Cores::List(list) => list.len(),
     };
-    let placed = arguments.cpu.place(&Topology::read(&root), &usable, wanted);
-    let cores = placed.context("--cpu")?.cores;
+    let placed = arguments.cores.place(&Topology::read(&root), &usable, wanted);
+    let cores = placed.context("--cores")?.cores;
     let clock = Clock::calibrate();
     // First, while this process does nothing itself.
     let watched = watch(&root, &clock);

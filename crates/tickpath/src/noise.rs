@@ -29,16 +29,16 @@ pub(crate) fn noise(arguments: &NoiseArguments) -> anyhow::Result<u8> {
     }
     let root = Root::system();
     let (topology, allowed) = (Topology::read(&root), host::thread::allowed()?);
-    let wanted = match &arguments.cpu {
+    let wanted = match &arguments.cores {
         Cores::Auto => CORES_DEFAULT,
         Cores::List(cores) => cores.len(),
     };
-    let placement = arguments.cpu.place(&topology, &allowed, wanted)?;
+    let placement = arguments.cores.place(&topology, &allowed, wanted)?;
     let mut cores = placement.cores;
     cores.sort_unstable();
     cores.dedup();
     if cores.is_empty() {
-        bail!("there is no core to measure on; name one with --cpu");
+        bail!("there is no core to measure on; name one with --cores");
     }
     raise_descriptors(EVENTS_A_CORE * cores.len() as u64);
     let release = root.read_text("proc/sys/kernel/osrelease").unwrap_or_default();
@@ -54,7 +54,7 @@ pub(crate) fn noise(arguments: &NoiseArguments) -> anyhow::Result<u8> {
         tool: TOOL.to_owned(),
         command: command_line(),
         // Each thread has its own core, so the warnings about the two cores of auto don't apply.
-        warnings: if arguments.cpu == Cores::Auto { Vec::new() } else { placement.warnings },
+        warnings: if arguments.cores == Cores::Auto { Vec::new() } else { placement.warnings },
     };
     let stop = signals::stop_flag()?;
     let is_over = || stop.load(Ordering::Relaxed);

@@ -175,7 +175,7 @@ fn a_short_trial_finds_what_helps_and_what_hurts() {
         return;
     }
     let Some(planted) = Planted::plant(1, 0) else { skip!(Cores, "a server and a client") };
-    let done = planted.trial("4", &[]);
+    let done = planted.trial("4m", &[]);
     if String::from_utf8_lossy(&done.stderr).contains("raise it, or shorten the runs") {
         skip!(QuietCore, "runs so slow that three settings don't fit into four minutes");
     }
@@ -197,7 +197,7 @@ fn a_short_trial_finds_what_helps_and_what_hurts() {
 #[test]
 fn a_budget_that_is_too_short_says_what_a_run_takes() {
     let Some(planted) = Planted::plant(0, 0) else { skip!(Cores, "a server and a client") };
-    let done = planted.trial("0.01", &[]);
+    let done = planted.trial("1s", &[]);
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("a run takes") && said.contains("raise it"), "{said}");
@@ -213,16 +213,16 @@ fn it_waits_its_turn_and_reads_the_projects_defaults() {
     else {
         skip!(QuietCore, "the core is being measured on");
     };
-    let done = planted.trial("0.01", &["--no-wait"]);
+    let done = planted.trial("1s", &["--no-wait"]);
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(said.contains("a test measures on core"), "{said}");
     fs::write(planted.file("tickpath.toml"), "[set]\nseconds = -1\n").unwrap();
-    let done = planted.trial("0.01", &["--no-wait", "--set", "runs=1"]);
+    let done = planted.trial("1s", &["--no-wait", "--set", "runs=1"]);
     let said = String::from_utf8_lossy(&done.stderr);
     // --set comes after the file: its seconds win over the wrong ones there.
     assert!(said.contains("a test measures on core"), "{said}");
     fs::write(planted.file("tickpath.toml"), "[sett]\n").unwrap();
-    let done = planted.trial("0.01", &[]);
+    let done = planted.trial("1s", &[]);
     assert!(String::from_utf8_lossy(&done.stderr).contains("no key \"sett\""));
 }
 
@@ -249,7 +249,7 @@ fn a_trial_goes_on_after_a_reboot() {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     let before = [read("boot/grub/grub.cfg"), read("etc/default/grub")];
     let at = ["--root", root.to_str().unwrap(), "--cores", "3"];
-    let trial = |more: &[&str]| planted.command("2").args(at).args(more).output().unwrap();
+    let trial = |more: &[&str]| planted.command("2m").args(at).args(more).output().unwrap();
     let said = |done: &Output| String::from_utf8_lossy(&done.stderr).into_owned();
 
     assert!(said(&trial(&["--resume"])).contains("no trial waits"));

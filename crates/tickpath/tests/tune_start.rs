@@ -280,7 +280,7 @@ fn a_trial_over_a_restart_has_a_verdict_that_apply_takes() {
     );
     let script = format!(
         "{MACHINE}{SLOW}cd $STATE; trial='tune trial --state journal --quiet --out runs'\n\
-         \"$TICKPATH\" $trial --reboot --yes --budget 6 --cores {client} --scenario ping-pong {sets} \
+         \"$TICKPATH\" $trial --reboot --yes --budget 6m --cores {client} --scenario ping-pong {sets} \
          --setting kernel.skew_tick > began\n\
          restart ' skew_tick=1'\n{FAST}\
          \"$TICKPATH\" $trial --resume > table || echo $? > status\n\

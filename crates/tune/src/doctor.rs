@@ -33,7 +33,7 @@ static CHECKS: [Check; 17] = [
     Check {
         id: "cores.placement",
         why: "Siblings slow each other down; what crosses a cache or a socket's link takes longer each time.",
-        what_to_do: "Name cores of different physical cores behind one cache: --cpu LIST here, exchange.cores \
+        what_to_do: "Name cores of different physical cores behind one cache: --cores LIST here, exchange.cores \
                      and subject.NAME.cores in a scenario.",
         judge: machine::placement,
     },

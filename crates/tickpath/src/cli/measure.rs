@@ -114,8 +114,8 @@ pub(crate) struct CompareArguments {
 #[derive(Args)]
 pub(crate) struct DoctorArguments {
     /// Check these cores, such as 2,4-5; auto: the two that `run` would choose
-    #[arg(long, value_name = "LIST", default_value = "auto")]
-    pub cpu: host::Cores,
+    #[arg(long, alias = "cpu", value_name = "LIST", default_value = "auto")]
+    pub cores: host::Cores,
     /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
@@ -143,8 +143,8 @@ pub(crate) struct NoiseArguments {
     #[arg(long, value_name = "N", default_value_t = 75.0)]
     pub seconds: f64,
     /// Cores to observe, such as 2,4-7; auto: those that `run` would measure on
-    #[arg(long, value_name = "LIST", default_value = "auto")]
-    pub cpu: host::Cores,
+    #[arg(long, alias = "cpu", value_name = "LIST", default_value = "auto")]
+    pub cores: host::Cores,
     /// Excess over the usual time between two clock readings that counts as a gap, in ns
     #[arg(long, value_name = "N", default_value_t = noise::meter::THRESHOLD_NS)]
     pub threshold_ns: u64,

@@ -1,10 +1,12 @@
 //! The command line of `tickpath tune`, as data.
 
 use crate::cli::shared::{Output, Settings};
+use crate::cli::values::duration;
 use ::tune::goal::Profile;
 use ::tune::journal::STATE_DEFAULT;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Subcommand)]
 pub(crate) enum TuneCommand {
@@ -45,7 +47,8 @@ pub(crate) struct GoalArguments {
     /// Purpose of the machine
     #[arg(long, value_name = "PROFILE", default_value_t = Profile::TickToTrade)]
     pub profile: Profile,
-    /// Cores to leave alone, such as 2,4-5; auto: two on the network interface's node
+    /// Cores to keep free for the measured threads, such as 2,4-5; auto: two on the network
+    /// interface's node
     #[arg(long, value_name = "LIST", default_value = "auto")]
     pub cores: host::Cores,
     /// Network interface that messages go through; can be repeated [default: all with hardware]
@@ -160,9 +163,9 @@ pub(crate) struct TrialArguments {
     /// Only this setting, in the profile or not; can be repeated
     #[arg(long, value_name = "ID")]
     pub setting: Vec<String>,
-    /// Minutes for all settings and the confirmation
-    #[arg(long, value_name = "MINUTES", default_value_t = 60.0)]
-    pub budget: f64,
+    /// Time for all settings and the confirmation, such as 90s, 10m or 2h
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1h")]
+    pub budget: Duration,
     /// Try the settings that need a reboot, all at once: measure, write the boot loader's files,
     /// and continue with --resume when the machine has been restarted
     #[arg(long, requires = "yes")]

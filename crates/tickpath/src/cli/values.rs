@@ -29,9 +29,10 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     };
     let number: u64 = number.parse().map_err(|_| usage())?;
     let duration = Duration::from_secs(number.saturating_mul(seconds));
-    match duration <= DURATION_MAX {
-        true => Ok(duration),
-        false => Err(format!("{text} is longer than 30 days, the limit")),
+    match duration {
+        Duration::ZERO => Err(format!("{text} is no time at all; {}", usage())),
+        longer if longer > DURATION_MAX => Err(format!("{text} is longer than 30 days, the limit")),
+        duration => Ok(duration),
     }
 }
 
@@ -59,7 +60,7 @@ mod tests {
     fn a_time_has_a_number_and_a_unit() {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
-        for text in ["", "10", "m", "1.5h", "-1s", "10 m", "721h"] {
+        for text in ["", "10", "m", "1.5h", "-1s", "10 m", "721h", "0", "0s", "0m"] {
             assert!(duration(text).is_err(), "{text}");
         }
     }

@@ -41,7 +41,7 @@ fn what_a_setting_removes_is_a_cause_of_noise() {
 #[test]
 fn the_cores_that_are_named_are_judged() {
     let core = host::thread::allowed().unwrap()[0];
-    let done = output(&["doctor", "--cpu", &core.to_string()]);
+    let done = output(&["doctor", "--cores", &core.to_string()]);
     let said = text(&done.stdout);
     assert!(said.starts_with("doctor · "), "{said}{}", text(&done.stderr));
     assert!(said.contains(&format!("  core {core} · machine ")), "{said}");
@@ -59,10 +59,10 @@ fn wrong_cores_are_rejected() {
         ("", "the list of cores is empty"),
         ("3-1", "not a list of cores"),
     ] {
-        let done = output(&["doctor", "--cpu", list]);
+        let done = output(&["doctor", "--cores", list]);
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(2), "{list}: {said}");
-        assert!(said.contains("--cpu") && said.contains(expected), "{list}: {said}");
+        assert!(said.contains("--cores") && said.contains(expected), "{list}: {said}");
         assert!(done.stdout.is_empty());
     }
     let done = output(&["doctor", "--cores", "1"]);

@@ -106,8 +106,8 @@ fn what_cannot_be_is_rejected_with_advice() {
     for (arguments, words) in [
         (&["noise", "--seconds", "0"][..], "take more than 0"),
         (&["noise", "--seconds", "nan"], "take more than 0"),
-        (&["noise", "--cpu", "7999"], "this process may use cores"),
-        (&["noise", "--cpu", "two"], "two"),
+        (&["noise", "--cores", "7999"], "this process may use cores"),
+        (&["noise", "--cores", "two"], "two"),
         (&["noise", "--scheduling", "fast"], "write \"other\""),
     ] {
         let done = output(arguments);

@@ -93,7 +93,7 @@ fn a_second_measurement_on_the_same_cores_waits_or_fails() {
     let measure = |seconds: &str, more: &[&str]| {
         let mut command = tickpath();
         command.env("TICKPATH_LOCKS", place.path());
-        command.args(["noise", "--quiet", "--cpu", "0", "--out", &runs, "--seconds", seconds]);
+        command.args(["noise", "--quiet", "--cores", "0", "--out", &runs, "--seconds", seconds]);
         command.args(more).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let mut first = measure("60", &[]);

@@ -21,8 +21,8 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn begin(minutes: f64) -> Budget {
-        Budget { seconds: minutes * 60.0, began_ns: monotonic_ns(), run_s: 0.0 }
+    pub(super) fn begin(seconds: f64) -> Budget {
+        Budget { seconds, began_ns: monotonic_ns(), run_s: 0.0 }
     }
 
     pub(super) fn took_s(&self) -> f64 {
@@ -73,11 +73,11 @@ impl Budget {
         if fitting == 0 && !candidates.is_empty() {
             let needed_s = self.took_s() + 2.0 * self.confirmation_s();
             bail!(
-                "--budget {}: a run takes {:.1} s here, so one setting and its confirmation take \
-                 {:.1} minutes; raise it, or shorten the runs: --set seconds=1",
-                self.seconds / 60.0,
+                "--budget {:.0}s: a run takes {:.1} s here, so one setting and its confirmation \
+                 take {:.0} s; raise it, or shorten the runs: --set seconds=1",
+                self.seconds,
                 self.run_s,
-                needed_s / 60.0 + 0.05
+                needed_s.ceil()
             );
         }
         for one in candidates.split_off(fitting) {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn budget(minutes: f64, run_s: f64) -> Budget {
-        Budget { run_s, ..Budget::begin(minutes) }
+        Budget { run_s, ..Budget::begin(minutes * 60.0) }
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn while_it_runs(arguments: &TrialArguments) -> anyhow::Result<u8> {
         return Ok(NO_RESULT);
     };
     let path = crate::errors::make_directory(&out, "trial")?;
-    let mut budget = Budget::begin(arguments.budget);
+    let mut budget = Budget::begin(arguments.budget.as_secs_f64());
     let bench = Bench {
         seen: &seen,
         tool: &plan.tool,

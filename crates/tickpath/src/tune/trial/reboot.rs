@@ -75,7 +75,7 @@ pub(super) fn begin(arguments: &TrialArguments) -> anyhow::Result<u8> {
         return Ok(NO_RESULT);
     };
     let path = std::path::absolute(crate::errors::make_directory(&setup.out, "trial")?)?;
-    let mut budget = Budget::begin(arguments.budget / 2.0);
+    let mut budget = Budget::begin(arguments.budget.as_secs_f64() / 2.0);
     let runs = runs(&setup, &path.join("before"), &mut budget, RUNS_WANTED, (quiet, &interrupt))?;
     if runs.len() < RUNS_MIN {
         bail!("{} runs were made before, {RUNS_MIN} needed: raise --budget", runs.len());
@@ -146,7 +146,7 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
         return Ok(NO_RESULT);
     };
     let mut trial = waiting.trial;
-    let mut budget = Budget::begin(trial.budget_seconds / 120.0);
+    let mut budget = Budget::begin(trial.budget_seconds / 2.0);
     let after = waiting.directory.join("after");
     let runs =
         runs(&setup, &after, &mut budget, before.len(), (arguments.output.quiet, &interrupt))?;

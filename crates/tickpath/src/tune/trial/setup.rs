@@ -99,7 +99,7 @@ pub(super) fn blank(seen: &Seen, arguments: &TrialArguments) -> Trial {
         machine: seen.inspection.machine.fixed.identity(),
         profile: seen.goal.profile.name().to_owned(),
         cores: seen.goal.cores.clone(),
-        budget_seconds: arguments.budget * 60.0,
+        budget_seconds: arguments.budget.as_secs_f64(),
         ..Trial::default()
     }
 }

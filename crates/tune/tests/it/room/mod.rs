@@ -26,7 +26,7 @@ pub struct Room<'a> {
     pub later: &'a str,
     /// Cores that the process may use.
     pub allowed: &'a [usize],
-    /// The value of `--cpu`.
+    /// The value of `--cores`.
     pub cpu: &'a str,
     /// Results of the probes: clock, cache line, blocking round trip, ns.
     pub probes_ns: Option<[u64; 3]>,
