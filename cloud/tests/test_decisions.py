@@ -114,7 +114,8 @@ def test_money_is_billed_by_the_second_from_a_minute_on():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"arms": 1}, {"keep": 6}, {"looks": (4,)}, {"looks": ()}, {"budget": Decimal(0)},
+        {"arms": 1}, {"keep": 6}, {"arms": 2, "keep": 2, "finalists": 3},
+        {"looks": (4,)}, {"looks": ()}, {"budget": Decimal(0)},
         {"candidates": ()}, {"wave": 1}, {"gain_min": 1.0}, {"spread": 0.0}, {"probes_max": 6},
         {"screen_seconds": 0.0}, {"round_every_seconds": -1.0}, {"fresh_rounds": 5},
     ],

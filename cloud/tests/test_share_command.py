@@ -61,6 +61,8 @@ def test_both_sides_by_command_line(two, tmp_path, capsys):
     leave = ("leave", f"{RECEIVER}.offer.json")
     assert "nothing was removed" in said(capsys, two, "receiver", *leave).out
     assert "nothing is left" in said(capsys, two, "receiver", *leave, "--apply").out
+    preview = said(capsys, two, "owner", "destroy").out
+    assert "placement group" in preview and "instances are in it" not in preview, "it is empty"
     assert "nothing is left" in said(capsys, two, "owner", "destroy", "--apply").out
     assert not two.world.groups
 

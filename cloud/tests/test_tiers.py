@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 from decimal import Decimal
@@ -17,7 +18,7 @@ from tickpath_cloud import cli, policy
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.records import Series, at_once, windows
-from tickpath_cloud.tiers import check, command, measure, page
+from tickpath_cloud.tiers import check, command, measure, page, stacks
 from tickpath_cloud.tiers.stacks import TEMPLATES, Stacks, names
 from tickpath_cloud.tiers.table import DOCUMENTS, figures, table
 
@@ -105,6 +106,44 @@ def test_a_stack_needs_its_parameters(world, capsys):
     assert cli.main(deploy) == 2 and "needs Image, SecondZone, Zone" in capsys.readouterr().err
     assert cli.main([*deploy, "--set", "Typo=1"]) == 2
     assert "no parameter Typo" in capsys.readouterr().err
+
+
+NETWORKS = {
+    "client": (
+        (["Cidr=10.80.0.0/24"], "SubnetCidr is 10.96.0.0/25, which is not in Cidr, 10.80.0.0/24"),
+        (["Cidr=10.80.0.0/24", "SubnetCidr=10.80.0.0/25", "Way=appliance"], "NatCidr is 10.96"),
+        (["SubnetCidr=10.96.0.0/24", "Way=appliance"], "overlap: add --set NatCidr="),
+        (["Cidr=10.80.0.1/24"], "Cidr is '10.80.0.1/24': "),
+    ),
+    "exchange": (
+        (["VpcCidr=10.9.0.0/16"], "SubnetCidr is 10.0.0.0/24, which is not in VpcCidr"),
+        (["SubnetCidr=10.0.1.0/25", "EdgeCertificate=arn:x"], "overlap: add --set SecondSubnet"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "pairs", "why"), [(kind, *case) for kind in NETWORKS for case in NETWORKS[kind]]
+)
+def test_a_subnet_outside_its_vpc_fails_in_the_plan(world, kind, pairs, why):
+    """AWS rejected the subnet when the VPC was there already."""
+    needed = {key: "x" for key, default in stacks.declared(kind).items() if default is None}
+    with pytest.raises(CloudError) as raised:
+        Stacks(REGION, world.now).plan(kind, "x", needed | stacks.parameters(pairs), 5)
+    assert why in str(raised.value)
+
+
+def test_a_failed_stack_is_named_by_its_id(world, net, monkeypatch, capsys):
+    """AWS deletes it, and shows the events of a deleted stack for its id only."""
+    world.policies["me"] = None
+    monkeypatch.setattr(Stacks, "find", lambda self: [])
+    sets = ["Image=ami-12345678", f"Zone={REGION}a", f"SecondZone={REGION}b"]
+    words = [word for pair in sets for word in ("--set", pair)]
+    deploy = ["tiers", "deploy", "exchange", "x", "--region", REGION, "--budget", "5", "--apply"]
+    assert cli.main([*deploy, *words]) == 2
+    told = capsys.readouterr().err
+    known = re.search(r"--stack-name (arn:aws:cloudformation:\S+/tickpath-tiers-x/[\w-]+)`", told)
+    assert known and f"{known[1]} is gone" in told
 
 
 # --- which hops lie on the way ------------------------------------------------------------------

@@ -249,6 +249,9 @@ def test_hunt_applies_writes_its_page_and_resumes(config, world, tmp_path, capsy
     assert len((directory / "hunt.jsonl").read_text().splitlines()) == lines, "it was over"
     assert cli.main(["destroy", str(directory), "--apply"]) == 0
     assert all(i._state.name == "terminated" for i in world.instances.values())
+    assert "nothing is kept" not in capsys.readouterr().out
+    assert cli.main(["hunt", "--resume", str(directory)]) == 0
+    assert "nothing is kept of arm-" in capsys.readouterr().out, "it named places that are gone"
 
 
 def test_errors_are_one_line_and_status_2(tmp_path, capsys):
@@ -259,6 +262,9 @@ def test_errors_are_one_line_and_status_2(tmp_path, capsys):
     file.write_text("halving_rounds = 4\n")
     assert cli.main(["hunt", str(file)]) == 2
     assert "halving_rounds is no key any more: a hunt screens waves" in capsys.readouterr().err
+    file.write_text('name = "x"\nregion = "eu-west-1"\n')
+    assert cli.main(["hunt", str(file)]) == 2
+    assert "hunt.toml: subnets is missing: needed are name" in capsys.readouterr().err
     assert cli.main(["estimate", "--at", "the-moon"]) == 2
     assert "the-moon" in capsys.readouterr().err
 

@@ -181,6 +181,8 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
             state = Runner(opened, cloud, hosts, clock, show, time.sleep).run()
     (directory / PAGE).write_text(page.page(state, clock()))
     print(table.result(state, clock()))
+    if gone := cloud.gone(state.decided):
+        print(f"nothing is kept of {', '.join(gone)}: destroyed, or ended by the host's own timer")
     print(f"journal and page are in {directory}")
     print(f"`{end}` removes what is left of the hunt")
     return DONE if state.decided else NO_RESULT

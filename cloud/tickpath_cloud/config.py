@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -134,6 +134,9 @@ def settings_of(kind: type[T], data: dict[str, Any], path: Path) -> T:
     if unknown := sorted(set(data) - known):
         names = ", ".join(sorted(known))
         raise CloudError(f"{path}: unknown key {unknown[0]!r}; known are {names}")
+    needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]  # type: ignore[arg-type]
+    if missing := [name for name in needed if name not in data]:
+        raise CloudError(f"{path}: {missing[0]} is missing: needed are {', '.join(needed)}")
     data = {key: tuple(e) if isinstance(e, list) else e for key, e in data.items()}
     if "budget" in data:
         data["budget"] = Decimal(str(data["budget"]))

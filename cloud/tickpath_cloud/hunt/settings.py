@@ -65,8 +65,10 @@ class Settings:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        count = len(self.arm_names())
         checks = [
-            (self.arms + len(self.shared_groups) >= 2, "arms", "a hunt compares at least 2 arms"),
+            (count >= 2, "arms", "a hunt compares at least 2 arms"),
+            (count > self.keep, "keep", f"less than the {count} arms, or none of them is dropped"),
             (self.keep >= 1, "keep", "keep at least 1"),
             (self.finalists > self.keep, "finalists", "more finalists than arms to keep"),
             (self.wave >= 2, "wave", "a wave has at least 2 arms"),

@@ -314,6 +314,7 @@ class Owner:
         for grant in self.grants():
             self.revoke(grant.name)
         self.reconcile()
+        used = ""
         group = self._find_group()
         if group is not None and tags.value(group, reconcile.GRANT):
             try:
@@ -321,13 +322,15 @@ class Owner:
             except Refused as refused:
                 if refused.code != "InvalidPlacementGroup.InUse":
                     raise
-        return self.leftovers()
+                used = ": instances are in it"
+        return self.leftovers(used)
 
-    def leftovers(self) -> list[str]:
+    def leftovers(self, used: str = "") -> list[str]:
+        """Only AWS knows whether the group is empty: other accounts' instances are in it."""
         found = [f"grant {grant.name}" for grant in self.grants()]
         group = self._find_group()
         if group is not None and tags.value(group, reconcile.GRANT):
-            found.append(f"placement group {group['GroupName']}: instances are in it")
+            found.append(f"placement group {group['GroupName']}{used}")
         peerings = call(self.reconciler().peerings)
         return found + [p["VpcPeeringConnectionId"] for p in peerings if _mark(p)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import time
 from collections.abc import Callable
@@ -47,16 +48,46 @@ def template(name: str) -> str:
     return (TEMPLATES / f"{name}.yaml").read_text()
 
 
-def declared(kind: str) -> dict[str, bool]:
-    """A template's parameters; whether each has a default. The templates are ours: two spaces."""
-    found: dict[str, bool] = {}
+def declared(kind: str) -> dict[str, str | None]:
+    """A template's parameters with their defaults. The templates are ours: two spaces."""
+    found: dict[str, str | None] = {}
     section = template(kind).split("\nParameters:\n")[1].split("\n\n")[0]
     for line in section.splitlines():
         if re.fullmatch(r"  \w+:", line):
-            found[line.strip(" :")] = False
+            found[line.strip(" :")] = None
         elif line.startswith("    Default:"):
-            found[list(found)[-1]] = True
+            found[list(found)[-1]] = line.partition(":")[2].strip(' "')
     return found
+
+
+def _check_networks(held: dict[str, str]) -> None:
+    """A subnet outside its VPC would fail when half of the stack is there."""
+    vpc = "Cidr" if "Cidr" in held else "VpcCidr"
+    if vpc not in held:
+        return
+    subnets = ["SubnetCidr"]
+    if held.get("Way") in ("edge-through-nat", "appliance"):
+        subnets.append("NatCidr")
+    if held.get("EdgeCertificate"):
+        subnets.append("SecondSubnetCidr")
+    nets = {key: _network(key, held[key]) for key in (vpc, *subnets)}
+    for key in subnets:
+        if not nets[key].subnet_of(nets[vpc]):
+            raise CloudError(
+                f"{key} is {nets[key]}, which is not in {vpc}, {nets[vpc]}: add --set {key}=…"
+            )
+    if len(subnets) == 2 and nets[subnets[0]].overlaps(nets[subnets[1]]):
+        raise CloudError(
+            f"{subnets[0]}, {nets[subnets[0]]}, and {subnets[1]}, {nets[subnets[1]]}, overlap: "
+            f"add --set {subnets[1]}=…"
+        )
+
+
+def _network(key: str, text: str) -> ipaddress.IPv4Network:
+    try:
+        return ipaddress.IPv4Network(text)
+    except ValueError as error:
+        raise CloudError(f"{key} is {text!r}: {error}; write one such as 10.96.0.0/24") from error
 
 
 def parameters(pairs: list[str]) -> dict[str, str]:
@@ -75,6 +106,7 @@ class Stacks:
         self.api = client("cloudformation", region)
         self.pricing = client("pricing", "us-east-1")
         self.hourly = Decimal(0)  # of the planned stack
+        self.id = ""  # of the stack that was made: AWS knows a deleted one by its id only
 
     def plan(self, kind: str, name: str, asked: dict[str, str], budget: Decimal) -> str:
         """Makes nothing. Raises if the template or the budget forbids it."""
@@ -85,9 +117,10 @@ class Stacks:
             raise CloudError(
                 f"{kind} has no parameter {wrong[0]}: it has {', '.join(sorted(known))}"
             )
-        needed = {key for key, optional in known.items() if not optional}
+        needed = {key for key, default in known.items() if default is None}
         if missing := sorted(needed - set(asked)):
             raise CloudError(f"{kind} needs {', '.join(missing)}: --set {missing[0]}=…")
+        _check_networks({key: value for key, value in (known | asked).items() if value})
         return self._costs(kind, name, asked, budget)
 
     def _costs(self, kind: str, name: str, asked: dict[str, str], budget: Decimal) -> str:
@@ -120,12 +153,12 @@ class Stacks:
         """A stack that is there already is not made again."""
         expires = tags.rfc3339(self.clock() + 60 * self._ttl_minutes(asked))
         try:
-            call(
+            self.id = call(
                 self.api.create_stack, StackName=self._full(name), TemplateBody=template(kind),
                 Parameters=[{"ParameterKey": k, "ParameterValue": v} for k, v in asked.items()],
                 Tags=[{"Key": tags.HUNT, "Value": name}, {"Key": tags.EXPIRES, "Value": expires}],
                 OnFailure="DELETE",
-            )  # fmt: skip
+            )["StackId"]  # fmt: skip
         except Refused as refused:
             if refused.code != "AlreadyExistsException":
                 raise
@@ -135,7 +168,11 @@ class Stacks:
         """After an error: the stack as AWS has it now, and how it is removed."""
         try:
             found = [stack for stack in self.find() if stack.name == self._full(name)]
-            state = f"{found[0].id} is {found[0].status}" if found else "the stack is not there"
+            state = (
+                f"{found[0].id} is {found[0].status}"
+                if found
+                else f"{self.id or 'the stack'} is gone"
+            )
         except CloudError as error:
             state = f"whether {self._full(name)} exists is not known: {error}"
         return (
@@ -169,7 +206,7 @@ class Stacks:
                 state = found[0].status if found else "rolled back"
                 raise CloudError(
                     f"{self._full(name)} is {state}: see its events with `aws cloudformation "
-                    f"describe-stack-events --stack-name {self._full(name)}`"
+                    f"describe-stack-events --stack-name {self.id or self._full(name)}`"
                 )
             if time.monotonic() > deadline:
                 raise CloudError(f"{self._full(name)} is not {wanted} after {WAIT_SECONDS} s")
