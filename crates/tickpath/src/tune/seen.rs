@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use clock::Clock;
 use host::thread::allowed;
 use host::{Root, capture};
-use record::tune::Survey;
+use record::tune::{Step, Survey};
 
 /// A machine as it was read.
 pub(super) struct Seen {
@@ -54,6 +54,7 @@ pub(super) fn planned(seen: &Seen, choice: &ChoiceArguments) -> anyhow::Result<S
     if !choice.live_only && !persist::is_program(&program) {
         bail!("{} can't stand in a systemd unit; move it, or --live-only", program.display());
     }
+    let is_built_here = program.parent().is_some_and(|folder| folder.join(".fingerprint").is_dir());
     let choice = Choice {
         ids: choice.setting.clone(),
         lasting: match (choice.live_only, choice.persist_only) {
@@ -63,5 +64,14 @@ pub(super) fn planned(seen: &Seen, choice: &ChoiceArguments) -> anyhow::Result<S
         },
         start: BootUnit { program: program.display().to_string(), ids: choice.setting.clone() },
     };
-    seen.surveyor().plan(&choice).map_err(|why| anyhow::anyhow!("--setting: {why}"))
+    let plan = seen.surveyor().plan(&choice).map_err(|why| anyhow::anyhow!("{why}"))?;
+    let runs_at_boot = |step: &Step| step.place.ends_with("/tickpath-tune.service");
+    if is_built_here && plan.persistence.iter().any(runs_at_boot) {
+        eprintln!(
+            "warning: after a reboot the unit runs {}, which the next `cargo clean` removes: copy the \
+             program to /usr/local/bin and plan with that one",
+            program.display()
+        );
+    }
+    Ok(plan)
 }
