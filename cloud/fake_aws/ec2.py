@@ -174,12 +174,17 @@ def terminate_instances(self: Any) -> Any:
 
 
 def describe_spot_price_history(self: Any) -> ActionResult:
+    """One price on a page; the dearer ones of the past, too, unless a start is asked for."""
     wanted = self._get_param("InstanceTypes", [])
-    return ActionResult({"SpotPriceHistory": [
-        {"InstanceType": kind, "SpotPrice": f"{ON_DEMAND[kind] * SPOT_SHARE:.4f}",
+    shares = [SPOT_SHARE] if self._get_param("StartTime") else [SPOT_SHARE, 2 * SPOT_SHARE]
+    found = [
+        {"InstanceType": kind, "SpotPrice": f"{ON_DEMAND[kind] * share:.4f}",
          "ProductDescription": "Linux/UNIX", "AvailabilityZone": f"{self.region}a"}
-        for kind in wanted if kind in ON_DEMAND
-    ]})  # fmt: skip
+        for kind in wanted if kind in ON_DEMAND for share in shares
+    ]  # fmt: skip
+    start = int(self._get_param("NextToken") or 0)
+    more = {"NextToken": str(start + 1)} if start + 1 < len(found) else {}
+    return ActionResult({"SpotPriceHistory": found[start : start + 1], **more})
 
 
 def availability_zone_id(self: Any) -> str:

@@ -7,10 +7,12 @@ from decimal import Decimal
 import pytest
 from conftest import REGION, Hunt, admin
 
+from fake_aws.world import ON_DEMAND, SPOT_SHARE
 from tickpath_cloud import journal, tags
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt import table
 from tickpath_cloud.hunt.run import replay
+from tickpath_cloud.plan import make_plan
 
 
 def test_keeps_the_best_group_and_leaves_nothing_else(hunt, server):
@@ -65,6 +67,13 @@ def test_destroy_ends_with_proof_and_may_be_repeated(hunt):
     assert hunt.cloud.destroy() == []
     assert hunt.cloud.destroy() == []
     assert hunt.alive() == [] and not hunt.world.groups
+
+
+def test_spot_prices_are_complete_and_of_now(config, world):
+    """The first page alone was read, and the dearest price of 90 days was taken for today's."""
+    found = make_plan(replace(config, spot=True), "test-1", world.now).settings.candidates
+    shares = [float(c.price) / ON_DEMAND[c.type] for c in found if c.market == "spot"]
+    assert shares == pytest.approx([SPOT_SHARE] * 2, rel=0.01)
 
 
 class Killed(BaseException):

@@ -242,7 +242,10 @@ def test_hunt_applies_writes_its_page_and_resumes(config, world, tmp_path, capsy
     out = tmp_path / "out"
     assert cli.main(["hunt", str(file), "--apply", "--out", str(out)]) == 0
     [directory] = out.iterdir()
-    assert "kept arm-" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "kept arm-" in told.out
+    rounds = (directory / "hunt.jsonl").read_text().count('"event":"round"')
+    assert told.err.count(" arms so far, spent $") == rounds > 8, "a log has a line a round"
     assert "<svg" in (directory / "report.html").read_text()
     lines = len((directory / "hunt.jsonl").read_text().splitlines())
     assert cli.main(["hunt", "--resume", str(directory)]) == 0

@@ -189,9 +189,11 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
 
 
 def show(state: State, event: Event) -> None:
-    """The live table, where a person is looking."""
+    """The live table on a terminal; elsewhere a line for each round."""
     if sys.stderr.isatty():
         print("\033[2J\033[H" + table.table(state, event["at"]), file=sys.stderr)
+    elif event["event"] == "round":
+        progress(table.table(state, event["at"]).splitlines()[0])
 
 
 def expectation(found: simulate.Expectation, world: simulate.World) -> str:

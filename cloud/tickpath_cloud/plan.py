@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from tickpath_cloud import tags
-from tickpath_cloud.aws import call, client
+from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import Ec2
 from tickpath_cloud.errors import CloudError, Refused
@@ -130,11 +131,11 @@ def candidates(config: Config, ec2: Any) -> tuple[Candidate, ...]:
 
 
 def _spot_prices(ec2: Any, types: tuple[str, ...]) -> dict[str, Decimal]:
-    """The dearest zone's price now."""
-    found = call(
-        ec2.describe_spot_price_history, InstanceTypes=list(types),
-        ProductDescriptions=["Linux/UNIX"], MaxResults=100,
-    )["SpotPriceHistory"]  # fmt: skip
+    """The dearest zone's price now: without a start AWS lists the past 90 days, in pages."""
+    found = pages(
+        ec2, "describe_spot_price_history", "SpotPriceHistory", InstanceTypes=list(types),
+        ProductDescriptions=["Linux/UNIX"], StartTime=datetime.now(UTC),
+    )  # fmt: skip
     prices: dict[str, Decimal] = {}
     for entry in found:
         kind = entry["InstanceType"]
