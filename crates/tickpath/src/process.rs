@@ -64,9 +64,19 @@ pub(crate) fn tell(second: &Second) {
     }
 }
 
+/// Connections that may wait to be accepted, as far as `net.core.somaxconn` allows. The standard
+/// library asks for 128: in a burst the kernel then drops the rest, and those try again a second
+/// later, which is as long as a gateway waits for the exchange.
+const BACKLOG: i32 = 4096;
+
 /// Listens on `address`, which is `HOST:PORT`.
 pub(crate) fn bind(address: &str) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).map_err(|error| {
+    let listening = TcpListener::bind(address).and_then(|listener| {
+        // A socket that listens already takes the new number.
+        rustix::net::listen(&listener, BACKLOG)?;
+        Ok(listener)
+    });
+    listening.map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::AddrInUse => {
                 "another process listens there: end it, or use port 0 and let the system choose"
@@ -102,4 +112,26 @@ pub(crate) fn say_ready(
 pub(crate) fn say(line: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpStream;
+    use std::time::Duration;
+
+    /// Two thousand clients that came at once through a gateway took 12 s, and some were closed.
+    #[test]
+    fn a_burst_of_connections_is_not_dropped() {
+        const BURST: usize = 300;
+        let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+        if somaxconn.trim().parse::<usize>().unwrap() < BURST {
+            testing::skip!(Kernel, "net.core.somaxconn is {somaxconn}");
+        }
+        let listener = bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_secs(5)).unwrap();
+        let clients: Vec<TcpStream> = (0..BURST).map(connect).collect();
+        assert_eq!(clients.len(), BURST);
+    }
 }

@@ -2,11 +2,11 @@
 
 use super::error::{HandshakeError, Reason, TlsError};
 use super::handshake::Handshake;
+use super::key::private_key;
 use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
 use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_pki_types::CertificateDer;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -164,8 +164,7 @@ fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
 
 fn config(pair: &Pair, certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
     let chain: Vec<CertificateDer<'static>> = certificates(&pair.certificate, certificate)?;
-    let private = PrivateKeyDer::from_pem_slice(&pair.key)
-        .map_err(|error| TlsError::Key { path: key.to_owned(), why: error.to_string() })?;
+    let private = private_key(&pair.key, key)?;
     let failed = |source| TlsError::Pair {
         certificate: certificate.to_owned(),
         key: key.to_owned(),

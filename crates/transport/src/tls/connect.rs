@@ -2,14 +2,15 @@
 
 use super::error::{HandshakeError, TlsError};
 use super::handshake::{Handshake, Progress};
+use super::pinned::Pinned;
 use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
 use super::session::Session;
 use crate::connection::Connection;
 use clock::Deadline;
 use plan::trust::Trust;
-use rustls::client::Resumption;
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::ServerName;
+use rustls_pki_types::{CertificateDer, ServerName};
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -38,10 +39,15 @@ impl Connector {
     pub fn new(trust: &Trust, target: &str) -> Result<Connector, TlsError> {
         let host = trust.name.as_deref().unwrap_or_else(|| host_of(target)).to_owned();
         let name = ServerName::try_from(host.clone()).map_err(|_| TlsError::Name { name: host })?;
+        let Authorities { roots, given } = authorities(trust)?;
+        let by_rustls = WebPkiServerVerifier::builder_with_provider(roots.into(), provider())
+            .build()
+            .expect("there are authorities, and no revocation lists");
         let mut config = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .expect("the provider has ciphers of TLS 1.3")
-            .with_root_certificates(authorities(trust)?)
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned { by_rustls, given }))
             .with_no_client_auth();
         config.resumption = Resumption::disabled();
         // For our own records: see `Session`.
@@ -126,24 +132,31 @@ fn host_of(target: &str) -> &str {
     }
 }
 
-fn authorities(trust: &Trust) -> Result<RootCertStore, TlsError> {
+struct Authorities {
+    roots: RootCertStore,
+    /// Those that the user has given, whole.
+    given: Vec<CertificateDer<'static>>,
+}
+
+fn authorities(trust: &Trust) -> Result<Authorities, TlsError> {
     let read = |path: &Path| {
         std::fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
     };
-    let mut roots = RootCertStore::empty();
+    let (mut roots, mut given) = (RootCertStore::empty(), Vec::new());
     if trust.ca.is_none() && trust.ca_pem.is_none() {
         let found = SYSTEM_AUTHORITIES.iter().map(Path::new).find(|path| path.exists());
         let looked_in = SYSTEM_AUTHORITIES.join(", ");
         let path = found.ok_or(TlsError::NoAuthorities { looked_in })?;
         // A bundle may have some that rustls does not understand.
         roots.add_parsable_certificates(certificates(&read(path)?, path)?);
-        return Ok(roots);
+        return Ok(Authorities { roots, given });
     }
-    let given = Path::new("the given CA");
+    let inline = Path::new("the given CA");
     let file = trust.ca.as_deref().map(|path| Ok((path, read(path)?))).transpose()?;
-    let text = trust.ca_pem.as_ref().map(|pem| (given, pem.clone().into_bytes()));
+    let text = trust.ca_pem.as_ref().map(|pem| (inline, pem.clone().into_bytes()));
     for (path, pem) in file.into_iter().chain(text) {
         for certificate in certificates(&pem, path)? {
+            given.push(certificate.clone());
             let added = roots.add(certificate);
             added.map_err(|error| TlsError::Certificate {
                 path: path.to_owned(),
@@ -151,5 +164,5 @@ fn authorities(trust: &Trust) -> Result<RootCertStore, TlsError> {
             })?;
         }
     }
-    Ok(roots)
+    Ok(Authorities { roots, given })
 }

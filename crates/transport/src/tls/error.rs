@@ -31,6 +31,27 @@ pub enum TlsError {
         /// The fault.
         why: String,
     },
+    /// A key that needs a passphrase.
+    #[error(
+        "{path} is encrypted, and tickpath asks for no passphrase: write it without one by \
+         'openssl pkey -in {path} -out PLAIN.key', readable by this user alone"
+    )]
+    EncryptedKey {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A key that no handshake can sign with.
+    #[error(
+        "{path} can't be used: {why}; keys may be on the curves P-256 and P-384, Ed25519, or RSA of \
+         2048 to 8192 bits: make one by 'openssl genpkey -algorithm EC -pkeyopt \
+         ec_paramgen_curve:P-256'"
+    )]
+    UnsupportedKey {
+        /// Its path.
+        path: PathBuf,
+        /// Its kind.
+        why: &'static str,
+    },
     /// Certificate and key can't be used together.
     #[error(
         "{certificate} and {key} can't be used: {source}; is the key that of the first certificate?"
@@ -219,9 +240,16 @@ fn of_certificate(error: &CertificateError) -> HandshakeError {
             Reason::Untrusted,
             "it is self-signed, or signed by an authority that is not trusted here: name the CA's file",
         ),
-        E::NotValidForName | E::NotValidForNameContext { .. } => {
-            (Reason::WrongName, "connect by a name that it has, or say which name to expect")
-        }
+        E::NotValidForName | E::NotValidForNameContext { .. } => (
+            Reason::WrongName,
+            "connect by a name of its subjectAltName, or say which name to expect; the common name \
+                 doesn't count",
+        ),
+        E::Other(other) if other.0.to_string() == "CaUsedAsEndEntity" => (
+            Reason::Untrusted,
+            "it is an authority's own (CA:TRUE): name this very certificate as the CA's file, or have \
+             the authority sign one for the server",
+        ),
         _ => (Reason::Untrusted, "the exchange needs another certificate"),
     };
     HandshakeError::new(reason, format!("the server's certificate is rejected: {error}: {advice}"))

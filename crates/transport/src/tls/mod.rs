@@ -23,6 +23,8 @@ mod connect;
 mod error;
 mod handshake;
 mod hello;
+mod key;
+mod pinned;
 mod policy;
 #[cfg(any(test, fuzzing))]
 pub mod properties;

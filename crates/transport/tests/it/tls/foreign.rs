@@ -163,6 +163,67 @@ fn each_older_client_is_told_that_its_version_is_too_old() {
     }
 }
 
+/// The file that `openssl` writes with these arguments; `None` where it is not installed.
+fn made(directory: &tempfile::TempDir, name: &str, arguments: &str) -> Option<Vec<u8>> {
+    let path = file(directory, name, b"");
+    // Some commands take no option behind their last argument.
+    let (command, arguments) = arguments.split_once(' ').unwrap();
+    let words = [command, "-out", &path].into_iter().chain(arguments.split(' '));
+    let done = openssl(&words.collect::<Vec<_>>())?.wait_with_output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Some(std::fs::read(path).unwrap())
+}
+
+/// The certificate of `openssl req -x509` is an authority's (CA:TRUE). It is trusted where it is
+/// given itself, for its names and its time, and nowhere else.
+#[test]
+fn a_certificate_of_openssl_is_its_own_authority() {
+    let directory = tempfile::tempdir().unwrap();
+    let pair = |name: &str| {
+        let key = directory.path().join(name).display().to_string();
+        let curve = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
+        let names = format!("-subj /CN=x -addext subjectAltName=DNS:{NAME}");
+        let certificate =
+            made(&directory, "pem", &format!("req -x509 {curve} {names} -keyout {key}"))?;
+        Some(transport::tls::Pair { certificate, key: std::fs::read(key).unwrap() })
+    };
+    let (Some(its), Some(other)) = (pair("its.key"), pair("other.key")) else { return };
+    let server = Server::start("block", 0, Acceptor::of(&its).unwrap());
+    let trust = |pair: &transport::tls::Pair, name: &str| plan::trust::Trust {
+        ca: None,
+        ca_pem: Some(String::from_utf8(pair.certificate.clone()).unwrap()),
+        name: Some(name.to_owned()),
+    };
+    let mut client = connect(&server, &trust(&its, NAME)).unwrap();
+    client.write_all(b"ping").unwrap();
+    client.read_exact(&mut [0; 4]).unwrap();
+    let error = |trust| connect(&server, &trust).err().unwrap().to_string();
+    let wrong_name = error(trust(&its, "other.test"));
+    assert!(wrong_name.contains("subjectAltName"), "{wrong_name}");
+    let untrusted = error(trust(&other, NAME));
+    assert!(untrusted.contains("name this very certificate"), "{untrusted}");
+}
+
+#[test]
+fn a_key_that_can_not_be_used_is_an_error_with_the_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let certificate = Authority::new().pair(NAME).certificate;
+    for (arguments, why) in [
+        ("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521", "the curve P-521"),
+        ("ecparam -name secp521r1 -genkey -noout", "the curve P-521"),
+        ("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:secp256k1", "the curve secp256k1"),
+        ("genpkey -algorithm ED448", "an Ed448 key"),
+        ("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024", "its RSA modulus is shorter"),
+        ("genpkey -algorithm ED25519 -aes256 -pass pass:x", "openssl pkey"),
+        ("genrsa -traditional -aes256 -passout pass:x 2048", "openssl pkey"),
+    ] {
+        let Some(key) = made(&directory, "key", arguments) else { return };
+        let pair = transport::tls::Pair { certificate: certificate.clone(), key };
+        let error = Acceptor::of(&pair).err().expect(arguments).to_string();
+        assert!(error.contains(why), "{arguments}: {error}");
+    }
+}
+
 /// OpenSSL's server, which sends lines back in reverse.
 fn reversing(
     directory: &tempfile::TempDir,
