@@ -108,6 +108,16 @@ def test_a_stack_needs_its_parameters(world, capsys):
     assert "no parameter Typo" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", names())
+def test_hosts_of_templates_require_imdsv2(name):
+    """Those of the exchange and of the appliance took IMDSv1, too."""
+    resources = re.split(r"\n  (?=\w+:\n)", (TEMPLATES / f"{name}.yaml").read_text())
+    launches = [r for r in resources if "AWS::EC2::LaunchTemplate" in r]
+    assert all("MetadataOptions: {HttpTokens: required}" in launch for launch in launches)
+    hosts = [r for r in resources if "Type: AWS::EC2::Instance\n" in r]
+    assert hosts and all(re.search(r"TemplateId: !Ref (Appliance)?Launch\n", h) for h in hosts)
+
+
 NETWORKS = {
     "client": (
         (["Cidr=10.80.0.0/24"], "SubnetCidr is 10.96.0.0/25, which is not in Cidr, 10.80.0.0/24"),
