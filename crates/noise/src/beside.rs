@@ -9,10 +9,11 @@ use crate::attribute::attribute;
 use crate::cause::{self, Cause, Causes};
 use crate::hiccup;
 use crate::meter::{self, Gap, MeterResult};
+use crate::occupancy::OccupancyResult;
 use crate::profile::{self, named};
 use crate::tally::{GapOwner, Tally, moved};
 use crate::trace::catalog::WorkKind;
-use crate::trace::spans::{CoreOwner, Span};
+use crate::trace::spans::Span;
 use crate::trace::{EndSignal, Trace};
 use clock::{Clock, wall_ms};
 use host::HostError;
@@ -26,21 +27,32 @@ use std::sync::atomic::AtomicBool;
 
 /// Spans that are closer together count as one disturbance: an interrupt and its softirq, ns.
 const APART_NS: u64 = 2_000;
-/// Name of the measured processes and of their threads. Another tickpath on the same cores is
-/// mistaken for one of them.
-pub(crate) const OWN: &str = "tickpath";
+/// The log's times are rounded to this, ns.
+const ROUNDING_NS: u64 = 2_000_000;
+/// No thread has this number.
+const NO_THREAD: i32 = -1;
+
+/// The time in which one subject of one run was measured.
+struct Pending {
+    whose: GapOwner,
+    /// The clock and the events' timeline, before and after.
+    anchors: [(u64, u64); 2],
+    start_unix_seconds: f64,
+    /// The measured part on the clock, or why it is unknown.
+    measured: Result<(u64, u64), String>,
+}
 
 /// Collects the disturbances of a run's cores, part by part.
 pub struct DisturbanceCollector {
     trace: Option<Trace>,
-    ended: Option<EndSignal>,
     causes: Causes,
     idle: Tally,
     under_load: Tally,
     cores: BTreeMap<usize, Core>,
     attribution: Attribution,
     has_fair_server: bool,
-    own: &'static str,
+    /// Events whose measured threads are not known yet.
+    pending: Option<Pending>,
     /// Idle measurements so far: one before each run, and one after the last.
     looks: u32,
 }
@@ -58,14 +70,13 @@ impl DisturbanceCollector {
         }
         DisturbanceCollector {
             trace,
-            ended: EndSignal::new().ok(),
             causes: Causes::default(),
             idle: Tally::default(),
             under_load: Tally::default(),
             cores: BTreeMap::new(),
             attribution,
             has_fair_server,
-            own: OWN,
+            pending: None,
             looks: 0,
         }
     }
@@ -89,8 +100,7 @@ impl DisturbanceCollector {
         let told = match (&mut self.trace, on) {
             (Some(trace), true) => {
                 trace.stop();
-                let own: Vec<CoreOwner> =
-                    seen.iter().map(|seen| CoreOwner::Thread(seen.thread)).collect();
+                let own: Vec<i32> = seen.iter().map(|seen| seen.thread).collect();
                 trace.told(start_ns, &own, self.has_fair_server, &mut self.causes)
             }
             _ => Vec::new(),
@@ -114,7 +124,7 @@ impl DisturbanceCollector {
 
     /// Runs `work`, during which other processes measure `subject` and this one sleeps. Keeps the
     /// kernel's events only of the measured part, which the log at `hlog` defines: before and after
-    /// it, other programs may use the cores.
+    /// it, other programs may use the cores. [`DisturbanceCollector::attribute`] follows.
     pub fn during<T>(
         &mut self,
         run: u32,
@@ -123,44 +133,87 @@ impl DisturbanceCollector {
         hlog: &Path,
         work: impl FnOnce() -> T,
     ) -> T {
-        let (Some(trace), Some(ended)) = (&mut self.trace, &self.ended) else { return work() };
+        let Some(trace) = &mut self.trace else { return work() };
+        let whose = GapOwner { run, subject: subject.to_owned() };
         let first = clock.beside_raw();
         let start_unix_seconds = wall_ms() as f64 / 1e3;
-        if trace.start().is_err() {
-            return work();
-        }
+        let ended = EndSignal::new().and_then(|ended| trace.start().map(|()| ended));
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                self.miss(&whose, &error.to_string());
+                return work();
+            }
+        };
         let done = std::thread::scope(|scope| {
-            scope.spawn(|| trace.take_until(ended, 1));
+            scope.spawn(|| trace.take_until(&ended, 1));
             let done = work();
             ended.tell();
             done
         });
         trace.stop();
-        let last = clock.beside_raw();
-        let part =
-            File::open(hlog).ok().and_then(|log| measured_part(BufReader::new(log), subject));
+        let anchors = [first, clock.beside_raw()];
         let on_clock = |unix_seconds: f64| {
             let after_start_ns = (unix_seconds - start_unix_seconds) * 1e9;
             first.0.saturating_add_signed(after_start_ns as i64)
         };
-        let measured = part.map(|(from, to)| (on_clock(from), on_clock(to)));
+        let part = File::open(hlog)
+            .map_err(|error| error.to_string())
+            .and_then(|log| measured_part(BufReader::new(log), subject));
+        let measured = part.map(|(from, to)| (on_clock(from), on_clock(to))).and_then(|part| {
+            let (start_ns, end_ns) = (anchors[0].0, anchors[1].0 + ROUNDING_NS);
+            match part.0 + ROUNDING_NS >= start_ns && part.1 <= end_ns {
+                true => Ok(part),
+                false => Err("the log's times lie outside the time it ran".to_owned()),
+            }
+        });
+        self.pending = Some(Pending { whose, anchors, start_unix_seconds, measured });
+        done
+    }
+
+    /// Attributes the events of the last [`DisturbanceCollector::during`]. The account of the same
+    /// time names the measured thread of each core, whose own work is no disturbance.
+    pub fn attribute(&mut self, account: &OccupancyResult) {
+        let Some(Pending { whose, anchors, start_unix_seconds, measured }) = self.pending.take()
+        else {
+            return;
+        };
+        let thread = |core| account.cores.iter().find(|one| one.core == core)?.thread;
+        let Some(trace) = &mut self.trace else { return };
         let cores: Vec<usize> = trace.cores().collect();
-        let own = vec![CoreOwner::Named(self.own); cores.len()];
-        let told = trace.told(first.1, &own, self.has_fair_server, &mut self.causes);
-        let whose = GapOwner { run, subject: subject.to_owned() };
-        for (core, told) in cores.into_iter().zip(told) {
+        let own: Vec<Option<i32>> = cores.iter().map(|core| thread(*core)).collect();
+        let known: Vec<i32> = own.iter().map(|thread| thread.unwrap_or(NO_THREAD)).collect();
+        let told = trace.told(anchors[0].1, &known, self.has_fair_server, &mut self.causes);
+        for ((core, told), own) in cores.into_iter().zip(told).zip(own) {
             self.attribution.events += told.records;
             self.attribution.events_lost += told.lost;
-            let spans = match measured {
-                Some(part) => within(part, &moved(&[first, last], &told.spans)),
-                None => Vec::new(),
+            let part = match (&measured, own) {
+                // A subject that does not use the core is not disturbed there.
+                (Ok(_), None) if account.missing.is_empty() => continue,
+                (Ok(_), None) => {
+                    self.miss(&whose, &account.missing);
+                    continue;
+                }
+                (Ok(part), Some(_)) => *part,
+                (Err(why), _) => {
+                    self.miss(&whose, why);
+                    continue;
+                }
             };
+            let spans = within(part, &moved(&anchors, &told.spans));
             let gaps = disturbances(&spans, self.causes.text(cause::BLOCKED));
             let parts = attribute(&gaps, &spans);
-            let origin = (first.0, start_unix_seconds);
+            let origin = (anchors[0].0, start_unix_seconds);
             self.under_load.count((core, 0), origin, &gaps, &parts, &whose);
         }
-        done
+    }
+
+    /// Notes that the disturbances of one subject in one run are not known.
+    fn miss(&mut self, whose: &GapOwner, why: &str) {
+        let sentence = format!("run {}, {}: not known under load: {why}", whose.run, whose.subject);
+        if !self.attribution.missing.contains(&sentence) {
+            self.attribution.missing.push(sentence);
+        }
     }
 
     /// Everything, for the record.
@@ -240,6 +293,7 @@ fn disturbances(spans: &[Span], blocked: Cause) -> Vec<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::occupancy::CoreOccupancy;
     use clock::recorder::{Series, recorder};
     use std::time::SystemTime;
 
@@ -278,16 +332,13 @@ mod tests {
         if !crate::injected_tests::is_quiet(core) {
             return;
         }
-        // A name that no thread has, because other tests start tickpath too.
-        let mut beside = DisturbanceCollector {
-            own: "no such name",
-            ..DisturbanceCollector::open(&[core], true)
-        };
+        let mut beside = DisturbanceCollector::open(&[core], true);
         let clock = Clock::calibrate();
         let directory = tempfile::tempdir().unwrap();
         let hlog = directory.path().join("001.hlog");
         let said = beside.during(3, "rust", clock, &hlog, || {
-            let intruder = std::thread::Builder::new().name("intruder".to_owned());
+            // Its name once made it one of the measured threads.
+            let intruder = std::thread::Builder::new().name("tickpath".to_owned());
             let busy = move || {
                 host::thread::pin(core).unwrap();
                 std::thread::sleep(std::time::Duration::from_millis(20));
@@ -312,11 +363,13 @@ mod tests {
             "done"
         });
         assert_eq!(said, "done");
+        let measured = CoreOccupancy { core, thread: Some(1), ..CoreOccupancy::default() };
+        beside.attribute(&OccupancyResult { cores: vec![measured], ..OccupancyResult::default() });
         let noise = beside.finish();
         if !noise.attribution.traced {
             testing::skip!(Tracepoints, "{:?}", noise.attribution.missing);
         }
-        let intruder = noise.under_load.iter().find(|cause| cause.cause == "thread.intruder");
+        let intruder = noise.under_load.iter().find(|cause| cause.cause == "thread.tickpath");
         // It shares the core with other programs of this machine.
         assert!(intruder.is_some_and(|cause| cause.lost_ns > 1_000_000), "{:?}", noise.under_load);
         assert!(noise.longest.iter().all(|stall| stall.run == 3 && stall.subject == "rust"));

@@ -5,12 +5,11 @@
 //! Linux 6.18 delivers no event of the idle thread here: a thread that begins on an idle core has
 //! no span. A core whose measured thread spins is never idle.
 
-use crate::beside::OWN;
 use crate::cause::{self, Cause, Causes};
 use crate::profile::named;
 use crate::tally::moved;
 use crate::trace::catalog::WorkKind;
-use crate::trace::spans::{CoreOwner, Span};
+use crate::trace::spans::Span;
 use crate::trace::{EndSignal, Trace};
 use clock::Clock;
 use record::noise::Attribution;
@@ -41,15 +40,17 @@ struct EventCollector {
     clock: Clock,
     /// The clock and the events' timeline, read together.
     first: (u64, u64),
+    /// The measured thread of each core.
+    own: Vec<i32>,
     ended: Arc<EndSignal>,
     keeper: JoinHandle<Trace>,
 }
 
 impl Events {
-    /// Starts to collect the events of `cores`. If the kernel rejects this, [`Events::finish`]
-    /// gives the reason.
-    pub fn start(cores: &[usize], clock: Clock) -> Events {
-        Events(EventCollector::start(cores, clock))
+    /// Starts to collect the events of cores, each with its measured thread. If the kernel rejects
+    /// this, [`Events::finish`] gives the reason.
+    pub fn start(measured: &[(usize, i32)], clock: Clock) -> Events {
+        Events(EventCollector::start(measured, clock))
     }
 
     /// Ends the collection. Returns the events by core and time, and why some are missing, if so.
@@ -62,8 +63,9 @@ impl Events {
 }
 
 impl EventCollector {
-    fn start(cores: &[usize], clock: Clock) -> Result<EventCollector, String> {
-        let mut trace = Trace::open(cores).map_err(|error| error.to_string())?;
+    fn start(measured: &[(usize, i32)], clock: Clock) -> Result<EventCollector, String> {
+        let (cores, own): (Vec<usize>, Vec<i32>) = measured.iter().copied().unzip();
+        let mut trace = Trace::open(&cores).map_err(|error| error.to_string())?;
         let ended = Arc::new(EndSignal::new().map_err(|error| error.to_string())?);
         let first = clock.beside_raw();
         trace.start().map_err(|error| error.to_string())?;
@@ -77,6 +79,7 @@ impl EventCollector {
         Ok(EventCollector {
             clock,
             first,
+            own,
             ended,
             keeper: keeper.map_err(|error| error.to_string())?,
         })
@@ -90,9 +93,8 @@ impl EventCollector {
         };
         let anchors = [self.first, self.clock.beside_raw()];
         let cores: Vec<usize> = trace.cores().collect();
-        let own = vec![CoreOwner::Named(OWN); cores.len()];
         let mut causes = Causes::default();
-        let told = trace.told(self.first.1, &own, false, &mut causes);
+        let told = trace.told(self.first.1, &self.own, false, &mut causes);
         let mut attribution = Attribution {
             events_lost: told.iter().map(|told| told.lost).sum(),
             ..Attribution::default()
@@ -156,11 +158,13 @@ mod tests {
         let clock = Clock::calibrate();
         let over = Arc::new(AtomicBool::new(false));
         let (until, deadline_ns) = (Arc::clone(&over), clock.now_ns() + 60_000_000_000);
+        let (number, spinner) = std::sync::mpsc::channel();
         let spinning = std::thread::spawn(move || {
             host::thread::pin(core).unwrap();
+            number.send(rustix::thread::gettid().as_raw_pid()).unwrap();
             while !until.load(Ordering::Relaxed) && clock.now_ns() < deadline_ns {}
         });
-        let events = Events::start(&[core], clock);
+        let events = Events::start(&[(core, spinner.recv().unwrap())], clock);
         let intruder = std::thread::Builder::new().name("intruder".to_owned());
         let intruder = intruder.spawn(move || {
             host::thread::pin(core).unwrap();

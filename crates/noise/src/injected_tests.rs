@@ -7,7 +7,6 @@ use crate::cause::{self, Causes, HOST};
 use crate::meter::{Gap, MeterResult, MeterSettings, THRESHOLD_NS, look_and};
 use crate::tally::moved;
 use crate::trace::Trace;
-use crate::trace::spans::CoreOwner;
 use clock::Clock;
 use host::Scheduling;
 use std::collections::BTreeMap;
@@ -124,7 +123,7 @@ fn observe(
     });
     trace.stop();
     let mut causes = Causes::default();
-    let told = trace.told(start_ns, &[CoreOwner::Thread(seen.thread)], true, &mut causes).remove(0);
+    let told = trace.told(start_ns, &[seen.thread], true, &mut causes).remove(0);
     assert_eq!(told.lost, 0);
     let parts = attribute(&seen.gaps, &moved(&seen.anchors, &told.spans));
     Some(Observed { seen, parts, ids: causes.ids(&cause::kallsyms()) })

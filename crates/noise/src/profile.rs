@@ -3,7 +3,7 @@
 use crate::cause::{self, Causes};
 use crate::meter::{self, GAPS_MAX, MeterResult, MeterSettings};
 use crate::tally::{GapOwner, Tally};
-use crate::trace::spans::{CoreOwner, CoreSpans};
+use crate::trace::spans::CoreSpans;
 use crate::trace::{EndSignal, Trace};
 use clock::Clock;
 use host::Scheduling;
@@ -141,8 +141,7 @@ impl Stretches<'_> {
             None => Vec::new(),
             Some(trace) => {
                 trace.stop();
-                let own: Vec<CoreOwner> =
-                    seen.iter().map(|seen| CoreOwner::Thread(seen.thread)).collect();
+                let own: Vec<i32> = seen.iter().map(|seen| seen.thread).collect();
                 trace.told(start_ns, &own, self.plan.has_fair_server, &mut causes)
             }
         };

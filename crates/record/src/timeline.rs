@@ -7,6 +7,7 @@
 //! ```
 
 use crate::Percentiles;
+use crate::hlog::placing::Placing;
 use crate::hlog::sparse::{Decoder, Sum};
 use crate::hlog::{Line, next_line, parse};
 use hdrhistogram::Histogram;
@@ -174,7 +175,8 @@ fn index(
 ) -> io::Result<Index> {
     let mut log = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
     let mut index = Index { path: path.to_owned(), places: Vec::new(), span_seconds: 0.0 };
-    let (mut line, mut offset, mut origin) = (Vec::new(), 0, None);
+    let (mut line, mut offset) = (Vec::new(), 0);
+    let (mut placing, mut origin) = (Placing::default(), 0.0);
     let (mut wrong, mut has_too_many) = (Vec::new(), false);
     for number in 1.. {
         let parsed = match next_line(&mut log, &mut line) {
@@ -188,7 +190,13 @@ fn index(
         let begin = offset;
         offset += line.len() as u64;
         match parsed {
-            Ok(Some(Line { tag, start, length, .. })) => {
+            Ok(Some(interval)) => {
+                // Other writers' times are since 1970; ours are since before the warm-up.
+                let placed = placing.interval(&interval);
+                if placed.begins_block {
+                    origin = placed.start;
+                }
+                let Line { tag, length, .. } = interval;
                 let known = tags.iter().position(|known| known == tag);
                 let tag = match known {
                     Some(tag) => tag,
@@ -201,8 +209,7 @@ fn index(
                         continue;
                     }
                 };
-                // Other writers' times are since 1970; ours are since before the warm-up.
-                let start_seconds = start - *origin.get_or_insert(start);
+                let start_seconds = placed.start - origin;
                 index.span_seconds = index.span_seconds.max(start_seconds + length);
                 lengths.push(length);
                 index.places.push(Place {
@@ -214,9 +221,11 @@ fn index(
                     length_seconds: length,
                 });
             }
-            // The log of the run's next process begins.
-            Ok(None) if line.starts_with(b"#[StartTime") => origin = None,
-            Ok(None) => {}
+            Ok(None) => {
+                if let Err(why) = placing.header(&line) {
+                    wrong.push(format!("{} line {number}: {why}", name(path)));
+                }
+            }
             Err(why) => wrong.push(format!("{} line {number}: {why}", name(path))),
         }
         wrong.truncate(DAMAGES_MAX + 1);

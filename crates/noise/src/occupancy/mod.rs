@@ -16,6 +16,7 @@ use self::core::Core;
 use crate::trace::EndSignal;
 use crate::trace::perf::{Event, PerfTarget, Ring, Timeline};
 use crate::trace::records::switches;
+use clock::monotonic_ns;
 use host::Root;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
@@ -49,6 +50,8 @@ struct OccupancyKeeper {
 pub struct OccupancyResult {
     /// One entry per core, in the given order.
     pub cores: Vec<CoreOccupancy>,
+    /// Begin and end of the recording of all cores, ns on `CLOCK_MONOTONIC`.
+    pub span_ns: (u64, u64),
     /// Names of threads.
     pub names: Names,
     /// Why the recording is missing or incomplete; otherwise empty.
@@ -116,6 +119,8 @@ struct Keeper {
     /// Without privilege: threads must be found, and only they are visible.
     searches: bool,
     stolen_before: BTreeMap<usize, (u64, u64)>,
+    /// When the last source was opened.
+    start_ns: u64,
     denied: String,
 }
 
@@ -128,6 +133,7 @@ impl Keeper {
             names: Names::of_all_threads(),
             searches: false,
             stolen_before: stolen(),
+            start_ns: 0,
             denied: String::new(),
         };
         for (index, &core) in cores.iter().enumerate() {
@@ -139,6 +145,7 @@ impl Keeper {
         if keeper.searches {
             keeper.sources.clear();
         }
+        keeper.start_ns = monotonic_ns();
         keeper
     }
 
@@ -179,6 +186,7 @@ impl Keeper {
                     Ok(source) => {
                         self.cores[index].measures(thread);
                         self.sources.push(source);
+                        self.start_ns = monotonic_ns();
                     }
                     Err(error) => {
                         self.denied = format!(
@@ -210,32 +218,40 @@ impl Keeper {
     }
 
     fn finish(self) -> OccupancyResult {
+        let end_ns = monotonic_ns();
         let after = stolen();
+        // A kernel without this count still leaves records of losses in the rings.
         let lost: u64 =
             self.sources.iter().map(|source| source.event.lost().unwrap_or_default()).sum();
         let mut missing = self.denied;
-        if self.sources.len() < self.cores.len() && missing.is_empty() {
-            missing = "a measured thread has no core of its own, and without CAP_PERFMON only such threads are seen"
-                .to_owned();
+        let mut note = |why: String| {
+            if missing.is_empty() {
+                missing = why;
+            }
+        };
+        if self.sources.len() < self.cores.len() {
+            note("a measured thread has no core of its own, and without CAP_PERFMON only such threads are seen".to_owned());
         }
         let stolen = |core: usize| {
             let (before, after) = (self.stolen_before.get(&core)?, after.get(&core)?);
             let total = after.1.saturating_sub(before.1).max(1);
             Some(after.0.saturating_sub(before.0) as f64 / total as f64)
         };
-        let cores: Vec<CoreOccupancy> = self
-            .cores
-            .into_iter()
-            .map(|core| {
-                let stolen_share = stolen(core.core()).unwrap_or_default();
-                CoreOccupancy { stolen_share, ..core.finish() }
-            })
-            .collect();
-        let lost = lost + cores.iter().map(|core| core.lost).sum::<u64>();
-        if lost > 0 && missing.is_empty() {
-            missing = format!("the kernel lost {lost} records, because its buffer was full");
+        let mut cores = Vec::with_capacity(self.cores.len());
+        for core in self.cores {
+            let number = core.core();
+            let stolen_share = stolen(number).unwrap_or_else(|| {
+                note(format!("/proc/stat has no times of core {number}"));
+                0.0
+            });
+            cores.push(CoreOccupancy { stolen_share, ..core.finish() });
         }
-        OccupancyResult { cores, names: self.names, missing }
+        let lost = lost + cores.iter().map(|core| core.lost).sum::<u64>();
+        if lost > 0 {
+            note(format!("the kernel lost {lost} records, because its buffer was full"));
+        }
+        let span_ns = (self.start_ns, end_ns);
+        OccupancyResult { cores, span_ns, names: self.names, missing }
     }
 }
 

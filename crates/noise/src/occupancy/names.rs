@@ -1,5 +1,6 @@
-//! Names of threads. They are read while a thread is alive, because an ended thread has none.
-//! Memory stays bounded over any time: threads come and go, but their names are few.
+//! Names of threads, and whether they belong to this run. They are read while a thread is alive,
+//! because an ended thread has none. Memory stays bounded over any time: threads come and go, but
+//! their names are few.
 
 use crate::trace::records::Switch;
 use std::collections::BTreeMap;
@@ -23,8 +24,9 @@ impl Name {
 /// Names by number, and the numbers of the threads' names.
 #[derive(Clone, Debug)]
 pub struct Names {
-    names: Vec<String>,
-    numbers: BTreeMap<String, Name>,
+    /// Each with whether its threads belong to this run.
+    names: Vec<(String, bool)>,
+    numbers: BTreeMap<(String, bool), Name>,
     threads: BTreeMap<i32, Name>,
 }
 
@@ -32,8 +34,8 @@ impl Default for Names {
     fn default() -> Names {
         let mut names =
             Names { names: Vec::new(), numbers: BTreeMap::new(), threads: BTreeMap::new() };
-        names.number("another program (its name needs CAP_PERFMON)");
-        names.number("(others)");
+        names.number("another program (its name needs CAP_PERFMON)", false);
+        names.number("(others)", false);
         names
     }
 }
@@ -41,18 +43,16 @@ impl Default for Names {
 impl Names {
     /// The names of all threads that exist now.
     pub(super) fn of_all_threads() -> Names {
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let threads = processes
-            .filter(|one| one.file_name().to_str().is_some_and(|name| name.parse::<i32>().is_ok()))
-            .flat_map(|one| fs::read_dir(one.path().join("task")).into_iter().flatten().flatten());
         let mut names = Names::default();
-        for thread in threads {
-            let Some(number) = thread.file_name().to_str().and_then(|text| text.parse().ok())
-            else {
-                continue;
-            };
-            if let Ok(name) = fs::read_to_string(thread.path().join("comm")) {
-                names.know(number, name.trim());
+        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(pid) = number_of(&process) else { continue };
+            let is_own = is_own(pid);
+            for thread in fs::read_dir(process.path().join("task")).into_iter().flatten().flatten()
+            {
+                let name = fs::read_to_string(thread.path().join("comm"));
+                if let (Some(number), Ok(name)) = (number_of(&thread), name) {
+                    names.know(number, name.trim(), is_own);
+                }
             }
         }
         names
@@ -65,30 +65,31 @@ impl Names {
             let path = format!("/proc/{process}/task/{thread}/comm");
             let name = fs::read_to_string(path).unwrap_or_default();
             let name = name.trim();
-            self.know(thread, if name.is_empty() { "(ended)" } else { name });
+            self.know(thread, if name.is_empty() { "(ended)" } else { name }, is_own(process));
         }
     }
 
     /// Stores the name of a thread.
-    pub(super) fn know(&mut self, thread: i32, name: &str) {
+    pub(super) fn know(&mut self, thread: i32, name: &str, is_own: bool) {
         if self.threads.len() >= THREADS_MAX {
             // Most of them have ended; the others are read again when they run again.
             self.threads.clear();
         }
-        let number = self.number(name);
+        let number = self.number(name, is_own);
         self.threads.insert(thread, number);
     }
 
-    fn number(&mut self, name: &str) -> Name {
-        if let Some(number) = self.numbers.get(name) {
+    fn number(&mut self, name: &str, is_own: bool) -> Name {
+        let key = (name.to_owned(), is_own);
+        if let Some(number) = self.numbers.get(&key) {
             return *number;
         }
         if self.names.len() >= NAMES_MAX {
             return Name::OTHERS;
         }
         let number = Name(self.names.len() as u32);
-        self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), number);
+        self.names.push(key.clone());
+        self.numbers.insert(key, number);
         number
     }
 
@@ -99,8 +100,34 @@ impl Names {
 
     /// The name, or a text that says why it is unknown.
     pub fn of(&self, name: Name) -> &str {
-        &self.names[name.0 as usize]
+        &self.names[name.0 as usize].0
     }
+
+    /// Whether the threads of that name belong to this run.
+    pub fn is_own(&self, name: Name) -> bool {
+        self.names[name.0 as usize].1
+    }
+}
+
+fn number_of(entry: &fs::DirEntry) -> Option<i32> {
+    entry.file_name().to_str()?.parse().ok()
+}
+
+/// Whether process `pid` is this one or descends from it. A name proves nothing: other programs
+/// are called `tickpath` too. The way up ends at this process, which lives, so that a number that
+/// the kernel gave to a second process does not mislead.
+fn is_own(mut pid: i32) -> bool {
+    let this = std::process::id().cast_signed();
+    while pid > 1 && pid != this {
+        pid = parent(pid).unwrap_or(0);
+    }
+    pid == this
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may contain anything; state and parent follow it.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -111,12 +138,29 @@ mod tests {
     fn threads_that_come_and_go_take_no_more_memory() {
         let mut names = Names::default();
         for thread in 1..100_000 {
-            names.know(thread, &format!("worker-{thread}"));
+            names.know(thread, &format!("worker-{thread}"), false);
         }
         assert!(names.threads.len() <= THREADS_MAX && names.names.len() == NAMES_MAX);
         assert_eq!(names.of(names.of_thread(99_999)), "(others)");
-        names.know(7, "worker-1");
+        names.know(7, "worker-1", false);
         assert_eq!(names.of(names.of_thread(7)), "worker-1");
         assert_eq!(names.of_thread(8), Name::UNKNOWN);
+    }
+
+    /// A pause by any program called `tickpath-…` was once reported as this run's own.
+    #[test]
+    fn own_is_what_this_process_started_whatever_its_name() {
+        let start = || std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut child = start();
+        let pid = child.id().cast_signed();
+        let is_ours = is_own(pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_ours && is_own(std::process::id().cast_signed()));
+        assert!(!is_own(pid) && !is_own(1));
+        let mut names = Names::default();
+        names.know(7, "tickpath-other", false);
+        names.know(8, "tickpath-other", true);
+        assert!(!names.is_own(names.of_thread(7)) && names.is_own(names.of_thread(8)));
     }
 }

@@ -19,7 +19,7 @@ fn process_of(thread: i32) -> i32 {
 fn names() -> Names {
     let mut names = Names::default();
     for thread in [5, MEASURED, HELPER, OTHER] {
-        names.know(thread, &thread.to_string());
+        names.know(thread, &thread.to_string(), false);
     }
     names
 }

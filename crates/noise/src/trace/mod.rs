@@ -13,7 +13,7 @@ pub(crate) mod tracefs;
 use crate::cause::Causes;
 use crate::trace::catalog::{Catalog, GROUPS, Tracepoint, tracepoints};
 use crate::trace::perf::{Event, PerfTarget, Ring, Timeline};
-use crate::trace::spans::{CoreOwner, CoreSpans, Setting, spans};
+use crate::trace::spans::{CoreSpans, Setting, spans};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -143,16 +143,16 @@ impl Trace {
     }
 
     /// The spans of each core since the last call, in the given order of cores, on the timeline of
-    /// the events, from `start_ns` on. `own` gives the owners of the cores.
+    /// the events, from `start_ns` on. `own` gives the owner of each core.
     pub(crate) fn told(
         &mut self,
         start_ns: u64,
-        own: &[CoreOwner],
+        own: &[i32],
         has_fair_server: bool,
         causes: &mut Causes,
     ) -> Vec<CoreSpans> {
         let catalog = &self.catalog;
-        let read = |(core, own): (&mut CoreTrace, &CoreOwner)| {
+        let read = |(core, own): (&mut CoreTrace, &i32)| {
             let is_full = core.take();
             let bytes = core.taken.concat();
             (core.taken, core.taken_bytes) = (Vec::new(), 0);

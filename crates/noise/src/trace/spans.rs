@@ -27,28 +27,11 @@ pub struct Span {
 /// The threads that own a core, and properties of the kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
-    /// The threads that own the core: their own time is no span.
-    pub own: CoreOwner,
+    /// The thread that owns the core, by number: its own time is no span. A name would also fit
+    /// other programs' threads.
+    pub own: i32,
     /// Whether other threads get a share next to a real-time one.
     pub has_fair_server: bool,
-}
-
-/// The owner of a core.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum CoreOwner {
-    /// One thread, by number.
-    Thread(i32),
-    /// Threads with this name.
-    Named(&'static str),
-}
-
-impl CoreOwner {
-    fn is(self, number: i32, name: &str) -> bool {
-        match self {
-            CoreOwner::Thread(own) => own == number,
-            CoreOwner::Named(own) => own == name,
-        }
-    }
 }
 
 /// The spans of a core's records.
@@ -183,7 +166,7 @@ impl Reader<'_> {
 
     fn switch(&mut self, at_ns: u64, switch: Switch<'_>) {
         let own = self.setting.own;
-        let from_own = own.is(switch.prev, switch.prev_name);
+        let from_own = own == switch.prev;
         if !self.switch_seen && !from_own && switch.prev != IDLE {
             // It has been running since before the records.
             let (cause, carries) = thread_cause(switch.prev_name, self.causes);
@@ -192,7 +175,7 @@ impl Reader<'_> {
         }
         self.switch_seen = true;
         let throttled = self.open.first().is_some_and(|open| open.span.covers_all);
-        let keep = usize::from(throttled && !own.is(switch.next, switch.next_name));
+        let keep = usize::from(throttled && own != switch.next);
         // Work continues with its thread; no interrupt can be open here.
         let work: Vec<OpenSpan> = self
             .open
@@ -205,7 +188,7 @@ impl Reader<'_> {
         if !work.is_empty() {
             self.suspended.insert(switch.prev, work);
         }
-        if own.is(switch.next, switch.next_name) {
+        if own == switch.next {
             return;
         }
         if from_own && let Some(cause) = self.why_off(&switch) {

@@ -54,7 +54,7 @@ impl Log {
 
     fn told(&self, has_fair_server: bool, causes: &mut Causes) -> CoreSpans {
         let catalog = Catalog::of(&tracepoints(&formats()));
-        let setting = Setting { own: CoreOwner::Thread(SPINNER), has_fair_server };
+        let setting = Setting { own: SPINNER, has_fair_server };
         spans(&self.0, 100, &catalog, setting, causes)
     }
 

@@ -1,8 +1,10 @@
 //! Reads HdrHistogram interval logs of any writer. A file may contain several logs, because all
 //! processes of a run append to one.
 
+pub(crate) mod placing;
 pub(crate) mod sparse;
 
+use crate::hlog::placing::Placing;
 use crate::hlog::sparse::{Decoder, ENCODED_BYTES_MAX, Sum};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -30,7 +32,7 @@ impl std::error::Error for HlogError {}
 pub(crate) struct Line<'a> {
     /// `subject.series.kind`; empty where the line has no tag.
     pub tag: &'a str,
-    /// Its start, seconds after the base time of the log.
+    /// Its start in seconds, as written: [`Placing`] says since when.
     pub start: f64,
     /// Its duration, seconds.
     pub length: f64,
@@ -59,14 +61,15 @@ pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
         Some(rest) => rest.split_once(',').ok_or("it has no times")?,
         None => ("", head),
     };
-    let mut numbers = times.split(',').map(|number| {
-        let seconds = number.trim().parse::<f64>().ok();
+    let mut numbers = times.split(',').map(|number| number.trim().parse::<f64>().ok());
+    let mut next = |least: f64| {
+        let seconds = numbers.next().ok_or("it has too few times")?;
         seconds
-            .filter(|seconds| (0.0..SECONDS_MAX).contains(seconds))
+            .filter(|seconds| (least..SECONDS_MAX).contains(seconds))
             .ok_or("its times are not numbers in range")
-    });
-    let mut next = || numbers.next().unwrap_or(Err("it has too few times"));
-    let (start, length) = (next()?, next()?);
+    };
+    // The first interval may begin slightly before the base time.
+    let (start, length) = (next(-SECONDS_MAX)?, next(0.0)?);
     Ok(Some(Line { tag, start, length, encoded: &encoded[1..] }))
 }
 
@@ -87,25 +90,38 @@ pub(crate) fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bo
     }
 }
 
-/// Begin and end of the time for which `log` has values of `subject`, seconds since 1970; `None`
-/// without values. Ignores unreadable lines.
-pub fn measured_part(mut log: impl BufRead, subject: &str) -> Option<(f64, f64)> {
-    let mut base = 0.0;
+/// Begin and end of the time for which `log` has values of `subject`, seconds since 1970.
+///
+/// # Errors
+/// If there are none, or a line can't be read: it may be one of them.
+pub fn measured_part(mut log: impl BufRead, subject: &str) -> Result<(f64, f64), String> {
+    let mut placing = Placing::default();
     let mut part: Option<(f64, f64)> = None;
     let mut line = Vec::new();
-    while let Ok(true) = next_line(&mut log, &mut line) {
-        if let Some(text) = line.strip_prefix(b"#[BaseTime: ") {
-            let text = String::from_utf8_lossy(text);
-            base = text.split_whitespace().next().and_then(|one| one.parse().ok()).unwrap_or(0.0);
+    let mut take_next = || {
+        if !next_line(&mut log, &mut line)? {
+            return Ok(false);
         }
-        let Ok(Some(Line { tag, start, length, .. })) = parse(&line) else { continue };
-        if tag.strip_prefix(subject).is_some_and(|rest| rest.starts_with('.')) {
-            let (from, to) = (base + start, base + start + length);
+        let Some(interval) = parse(&line)? else {
+            placing.header(&line)?;
+            return Ok(true);
+        };
+        let from = placing.interval(&interval).start;
+        if interval.tag.strip_prefix(subject).is_some_and(|rest| rest.starts_with('.')) {
+            let to = from + interval.length;
             let so_far = part.unwrap_or((from, to));
             part = Some((so_far.0.min(from), so_far.1.max(to)));
         }
+        Ok::<bool, String>(true)
+    };
+    for number in 1.. {
+        match take_next() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(why) => return Err(format!("line {number} of the log can't be read: {why}")),
+        }
     }
-    part
+    part.ok_or_else(|| "the log has no interval of it".to_owned())
 }
 
 /// The sum of all lines of `log` per tag. Memory: one line, and one histogram per tag, for a log of

@@ -133,7 +133,39 @@ fn the_measured_part_is_from_the_first_interval_to_the_last() {
         let started = SystemTime::UNIX_EPOCH + Duration::from_secs(started);
         drain.run(subject, &mut log, started, 0, &|| ()).unwrap();
     }
-    assert_eq!(hlog::measured_part(&log[..], "rust"), Some((1_000.5, 1_001.75)));
-    assert_eq!(hlog::measured_part(&log[..], "floor"), Some((5_000.5, 5_001.75)));
-    assert_eq!(hlog::measured_part(&log[..], "flo"), None);
+    assert_eq!(hlog::measured_part(&log[..], "rust"), Ok((1_000.5, 1_001.75)));
+    assert_eq!(hlog::measured_part(&log[..], "floor"), Ok((5_000.5, 5_001.75)));
+    assert!(hlog::measured_part(&log[..], "flo").is_err());
+}
+
+/// Each writer's log has its subjects in all its time modes, one block after the other. Absolute
+/// times behind another block's base once lay half a century away.
+#[test]
+fn the_logs_of_other_languages_writers_lie_where_they_say() {
+    let writers = [
+        ("go", include_str!("../../tests/writers/go.hlog")),
+        ("java", include_str!("../../tests/writers/java.hlog")),
+        ("javascript", include_str!("../../tests/writers/javascript.hlog")),
+        ("python", include_str!("../../tests/writers/python.hlog")),
+    ];
+    let subjects = ["absolute", "base", "bare", "start-absolute", "start-relative", "before"];
+    for (writer, log) in writers {
+        let totals = hlog::totals(log.as_bytes()).unwrap();
+        assert_eq!(totals.len(), subjects.len(), "{writer}");
+        for subject in subjects {
+            let part = hlog::measured_part(log.as_bytes(), subject);
+            assert_eq!(part, Ok((1_700_000_001.5, 1_700_000_002.75)), "{writer} {subject}");
+            let total = &totals[&format!("{subject}.order.service")];
+            assert_eq!(total.len(), 10, "{writer} {subject}");
+            assert!(total.max().abs_diff(10_000) <= 10, "{writer} {subject}: {}", total.max());
+        }
+    }
+}
+
+/// A damaged line may hold the end of the measured part.
+#[test]
+fn the_measured_part_of_a_cut_log_is_not_known() {
+    let log = include_str!("../../tests/writers/java.hlog");
+    let why = hlog::measured_part(&log.as_bytes()[..log.len() - 9], "base").unwrap_err();
+    assert!(why.contains("line 20") && why.contains("incomplete"), "{why}");
 }

@@ -150,8 +150,11 @@ fn layout(bytes: &[u8], last: Option<Layout>) -> Result<Layout, String> {
     let long = |at: usize| {
         Ok::<u64, String>((u64::from(word(bytes, at)?) << 32) | u64::from(word(bytes, at + 4)?))
     };
-    let (low, high, ratio) = (long(16)?, long(24)?, f64::from_bits(long(32)?));
-    if word(bytes, 8)? != 0 || ratio.to_bits() != 1f64.to_bits() {
+    let (low, high, ratio_bits) = (long(16)?, long(24)?, long(32)?);
+    // The JavaScript writer's offset and ratio are whole numbers 1; it neither shifts nor scales.
+    let is_javascript = (word(bytes, 8)?, ratio_bits) == (1, 1);
+    let is_plain = (word(bytes, 8)?, ratio_bits) == (0, 1f64.to_bits());
+    if !is_plain && !is_javascript {
         return Err("normalised or scaled histograms are not supported".to_owned());
     }
     let digits = u8::try_from(word(bytes, 12)?).unwrap_or(u8::MAX);

@@ -2,6 +2,7 @@
 
 use crate::conduct::{Conduct, Entrant};
 use crate::disturbance;
+use crate::evidence::seen::Taker;
 use crate::evidence::{Measured, Run};
 use record::{DisturbedShare, Disturber, Kind};
 use std::collections::BTreeMap;
@@ -31,21 +32,21 @@ pub(crate) fn largest(conduct: &Conduct, entrants: &[Entrant], runs: &[Run]) -> 
 
 /// Other threads that ran on a measured core, by name.
 fn threads(measured: &[(&Run, &Measured)]) -> Vec<Disturber> {
-    let mut by: BTreeMap<&str, BTreeMap<usize, f64>> = BTreeMap::new();
-    let mut times: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    let mut by: BTreeMap<&Taker, BTreeMap<usize, f64>> = BTreeMap::new();
+    let mut times: BTreeMap<&Taker, (u64, f64)> = BTreeMap::new();
     let seconds: f64 = measured.iter().map(|(_, one)| one.seen.seconds).sum();
     for core in measured.iter().flat_map(|(_, one)| &one.seen.cores) {
-        for (name, (count, taken, longest)) in &core.by {
-            *by.entry(name).or_default().entry(core.core).or_default() += taken;
-            let so_far = times.entry(name).or_default();
+        for (taker, (count, taken, longest)) in &core.by {
+            *by.entry(taker).or_default().entry(core.core).or_default() += taken;
+            let so_far = times.entry(taker).or_default();
             *so_far = (so_far.0 + count, so_far.1.max(*longest));
         }
     }
-    let disturber = |(name, cores): (&str, BTreeMap<usize, f64>)| {
-        let (times, longest) = times[name];
+    let disturber = |(taker, cores): (&Taker, BTreeMap<usize, f64>)| {
+        let (times, longest) = times[taker];
         let cores_said: Vec<String> = cores.keys().map(usize::to_string).collect();
-        let remedy = match name.starts_with("thread.tickpath") {
-            true => "it is tickpath's own: give tickpath a core that is not measured".to_owned(),
+        let remedy = match taker.is_own {
+            true => "it belongs to this run: give tickpath a core that is not measured".to_owned(),
             false => {
                 let cores = if cores.len() == 1 { "core" } else { "cores" };
                 format!(
@@ -55,7 +56,7 @@ fn threads(measured: &[(&Run, &Measured)]) -> Vec<Disturber> {
             }
         };
         Disturber {
-            name: name.to_owned(),
+            name: taker.name.clone(),
             time_share: cores.values().fold(0.0, |most: f64, taken| most.max(*taken))
                 / seconds.max(1e-9),
             cores: cores.into_keys().collect(),

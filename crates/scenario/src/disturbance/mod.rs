@@ -151,6 +151,7 @@ pub(crate) fn disturbed(
     kind: Kind,
 ) -> DisturbedShare {
     let subject = &measured.subject;
+    // The run adds no message to the series, so none of the series' messages was disturbed in it.
     let Some(own) = run.histogram(subject, name, kind) else { return DisturbedShare::NONE };
     let service = run.histogram(subject, name, Kind::Service).unwrap_or(own);
     let p50_ns = if service.is_empty() { 0 } else { service.value_at_quantile(0.5) };

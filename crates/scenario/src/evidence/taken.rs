@@ -67,8 +67,9 @@ impl Watching {
                 false => Err("a measuring thread has no core of its own, or was not on it in time"
                     .to_owned()),
             };
-        let cores: Vec<usize> = whose.iter().map(|(_, core)| *core).collect();
-        let events = Events::start(&cores, clock);
+        let measured: Vec<(usize, i32)> =
+            whose.iter().map(|(_, core)| *core).zip(threads).collect();
+        let events = Events::start(&measured, clock);
         Watching { whose, watch, events, clock, start: Moment::now(clock) }
     }
 

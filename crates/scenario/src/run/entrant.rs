@@ -36,6 +36,9 @@ impl Stage<'_, '_> {
         let outcome = runner.run(&launch, lengths, &mut observer);
         let asked = runner.asked(&launch);
         let accounted = account.finish();
+        if let Some(beside) = &mut self.beside {
+            beside.attribute(&accounted);
+        }
         let Outcome { result, exchange, taking, exact, moments } = outcome?;
         let scenario = &self.conduct.scenario;
         let is_observed = runner.observes_foreign_exchange()
