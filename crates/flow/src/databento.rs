@@ -1,10 +1,14 @@
 //! Databento's market data, order by order (schema mbo, in DBN): a file's records, and the orders
 //! that are live at its end.
 
-use dbn::decode::{DbnDecoder, DecodeRecordRef, DynReader};
-use dbn::{Action, MboMsg};
-use engine::Side;
-use std::collections::HashMap;
+pub use crate::mbo_book::LiveOrder;
+
+use crate::mbo_book::LiveOrders;
+use dbn::decode::DynReader;
+use dbn::decode::dbn::fsm::{DbnFsm, ProcessResult};
+use dbn::{MboMsg, VersionUpgradePolicy};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Maximum number of records of a file that a flow keeps, 48 bytes each.
@@ -21,6 +25,16 @@ pub enum DatabentoError {
         /// The fault.
         why: String,
     },
+    /// A record leaves the book unknown.
+    #[error("can't build a book from {file}: record {number} {why}")]
+    NoBook {
+        /// The file.
+        file: String,
+        /// The record's number in the file, from 1.
+        number: u64,
+        /// The fault, as the rest of a sentence.
+        why: String,
+    },
     /// The file has more records than a flow keeps.
     #[error("{file} has more than {RECORDS_MAX} records (limit records_max); take a part of it")]
     TooLong {
@@ -29,136 +43,119 @@ pub enum DatabentoError {
     },
 }
 
-/// An order of a file that is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LiveOrder {
-    /// Its side.
-    pub side: Side,
-    /// Its price, in 10^-9.
-    pub price: i64,
-    /// The remaining quantity.
-    pub size: u32,
-    /// The order with the lower number trades first at a price.
-    pub(crate) priority: u64,
-}
-
-/// The open orders of one instrument of a file: that of the first record.
-#[derive(Debug, Default)]
-pub(crate) struct LiveOrders {
-    instrument_id: Option<u32>,
-    pub(crate) orders: HashMap<u64, LiveOrder>,
-    records: u64,
-}
-
-impl LiveOrders {
-    /// Whether the record is of the instrument.
-    fn is_of_it(&mut self, record: &MboMsg) -> bool {
-        *self.instrument_id.get_or_insert(record.hd.instrument_id) == record.hd.instrument_id
-    }
-
-    /// Follows Databento's rules: Trade and Fill don't change the book, since a Cancel or a Modify
-    /// comes with them; a Modify keeps its priority unless the price changes or the size grows
-    /// (<https://databento.com/docs/examples/order-book/order-tracking>). A Cancel or a Modify of
-    /// an order that is not known changes nothing.
-    pub(crate) fn apply(&mut self, record: &MboMsg) {
-        if !self.is_of_it(record) {
-            return;
-        }
-        self.records += 1;
-        let priority = self.records;
-        let (price, size) = (record.price, record.size);
-        match (record.action(), side(record)) {
-            (Ok(Action::Clear), _) => self.orders.clear(),
-            (Ok(Action::Add), Some(side)) if price != dbn::UNDEF_PRICE && size > 0 => {
-                self.orders.insert(record.order_id, LiveOrder { side, price, size, priority });
-            }
-            (Ok(Action::Modify), _) => {
-                let Some(live) = self.orders.get_mut(&record.order_id) else { return };
-                if live.price != price || size > live.size {
-                    live.priority = priority;
-                }
-                (live.price, live.size) = (price, size);
-            }
-            (Ok(Action::Cancel), _) => {
-                let Some(live) = self.orders.get_mut(&record.order_id) else { return };
-                live.size = live.size.saturating_sub(size);
-                if live.size == 0 {
-                    self.orders.remove(&record.order_id);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// In the order in which they trade, without those that have no price or size.
-    pub(crate) fn in_priority(self) -> Vec<LiveOrder> {
-        let mut live: Vec<LiveOrder> = self.orders.into_values().collect();
-        live.retain(|order| order.size > 0 && order.price != dbn::UNDEF_PRICE);
-        live.sort_unstable_by_key(|order| order.priority);
-        live
-    }
-}
-
-/// The side that a record names.
-pub(crate) fn side(record: &MboMsg) -> Option<Side> {
-    match record.side as u8 {
-        b'B' => Some(Side::Buy),
-        b'A' => Some(Side::Sell),
-        _ => None,
-    }
-}
-
 /// The orders that are open at the end of a file, in the order in which they trade at a price.
-/// Takes only the instrument of the first record.
+/// Takes only the instrument of the first record, from all publishers.
 ///
 /// # Errors
-/// If the file can't be read.
+/// If the file can't be read, or a record leaves the book unknown.
 pub fn live_orders(path: &Path) -> Result<Vec<LiveOrder>, DatabentoError> {
+    live_orders_of(open(path)?, &path.display().to_string())
+}
+
+/// As [`live_orders`], of the bytes of a file with that name.
+///
+/// # Errors
+/// The same.
+pub fn live_orders_of(reader: impl Read, file: &str) -> Result<Vec<LiveOrder>, DatabentoError> {
     let mut live = LiveOrders::default();
-    each_record(path, |record| {
-        live.apply(record);
-        Ok(())
-    })?;
+    each_change(reader, file, &mut live, |_, _| Ok(()))?;
     Ok(live.in_priority())
 }
 
-/// All records of the first record's instrument, unchanged.
+/// All records of the first record's instrument, unchanged. [`LiveOrders`] can apply them.
 pub(crate) fn records(path: &Path) -> Result<Vec<MboMsg>, DatabentoError> {
-    let mut of = LiveOrders::default();
+    let file = path.display().to_string();
     let mut records = Vec::new();
-    each_record(path, |record| {
-        if of.is_of_it(record) {
-            if records.len() == RECORDS_MAX {
-                return Err(DatabentoError::TooLong { file: path.display().to_string() });
-            }
-            records.push(record.clone());
+    each_change(open(path)?, &file, &mut LiveOrders::default(), |number, record| {
+        // Its input would never be due.
+        if record.hd.ts_event == dbn::UNDEF_TIMESTAMP {
+            return Err(no_book(&file, number, "has no time"));
         }
+        if records.len() == RECORDS_MAX {
+            return Err(DatabentoError::TooLong { file: file.clone() });
+        }
+        records.push(record.clone());
         Ok(())
     })?;
     Ok(records)
 }
 
-fn each_record(
-    path: &Path,
-    mut tell: impl FnMut(&MboMsg) -> Result<(), DatabentoError>,
+/// Applies the records of a file to `live`, and passes on those of its instrument.
+fn each_change(
+    reader: impl Read,
+    file: &str,
+    live: &mut LiveOrders,
+    mut tell: impl FnMut(u64, &MboMsg) -> Result<(), DatabentoError>,
 ) -> Result<(), DatabentoError> {
-    let file = path.display().to_string();
-    let unreadable = |why: dbn::Error| {
-        let why = match why {
-            dbn::Error::Io { source, .. } => source.to_string(),
-            other => other.to_string(),
-        };
-        let file = file.clone();
-        DatabentoError::Unreadable { file, why }
+    let mut last = 0;
+    each_record(reader, file, |number, record| {
+        last = number;
+        live.apply(record).map_err(|why| no_book(file, number, &why))?;
+        if live.is_of_it(record) { tell(number, record) } else { Ok(()) }
+    })?;
+    live.unfinished().map_or(Ok(()), |why| Err(no_book(file, last, why)))
+}
+
+fn no_book(file: &str, number: u64, why: &str) -> DatabentoError {
+    DatabentoError::NoBook { file: file.to_owned(), number, why: why.to_owned() }
+}
+
+fn unreadable(file: &str, why: String) -> DatabentoError {
+    DatabentoError::Unreadable { file: file.to_owned(), why }
+}
+
+fn open(path: &Path) -> Result<File, DatabentoError> {
+    File::open(path).map_err(|error| unreadable(&path.display().to_string(), error.to_string()))
+}
+
+/// Passes on the orders of a DBN file, plain or zstd, with the number of each record from 1.
+fn each_record(
+    reader: impl Read,
+    file: &str,
+    mut tell: impl FnMut(u64, &MboMsg) -> Result<(), DatabentoError>,
+) -> Result<(), DatabentoError> {
+    let text = |why: dbn::Error| match why {
+        dbn::Error::Io { source, .. } => source.to_string(),
+        other => other.to_string(),
     };
-    let reader = DynReader::from_file(path).map_err(unreadable)?;
-    let mut decoder = DbnDecoder::new(reader).map_err(unreadable)?;
-    while let Some(record) = decoder.decode_record_ref().map_err(unreadable)? {
-        if let Some(record) = record.get::<MboMsg>() {
-            tell(record)?;
+    let mut reader = DynReader::new_inferred(reader).map_err(|why| unreadable(file, text(why)))?;
+    // The crate's decoder ends at a cut record as at the end of the file; its state machine shows
+    // the bytes that are left over.
+    let mut fsm: DbnFsm = DbnFsm::builder()
+        .upgrade_policy(VersionUpgradePolicy::default())
+        .build()
+        .map_err(|why| unreadable(file, text(why)))?;
+    let mut number = 0;
+    loop {
+        match fsm.process() {
+            ProcessResult::ReadMore(_) => match reader.read(fsm.space()) {
+                Ok(0) if !fsm.has_decoded_metadata() => {
+                    return Err(unreadable(file, "its header is cut".to_owned()));
+                }
+                Ok(0) if !fsm.data().is_empty() => {
+                    let (number, bytes) = (number + 1, fsm.data().len());
+                    let why = format!("record {number} is cut after {bytes} bytes");
+                    return Err(unreadable(file, why));
+                }
+                Ok(0) => return Ok(()),
+                Ok(bytes) => fsm.fill(bytes),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(unreadable(file, format!("record {}: {error}", number + 1)));
+                }
+            },
+            ProcessResult::Metadata(_) => {}
+            ProcessResult::Record(()) => {
+                number += 1;
+                if let Some(record) = fsm.last_record().and_then(|record| record.get::<MboMsg>()) {
+                    tell(number, record)?;
+                }
+            }
+            ProcessResult::Err(why) => {
+                return Err(unreadable(file, format!("record {}: {}", number + 1, text(why))));
+            }
         }
     }
-    Ok(())
 }
 
 /// The greatest common divisor of the prices: the file's price increment or a multiple of it. 0

@@ -1,41 +1,58 @@
-//! Databento's rules.
-
 use super::*;
+use dbn::encode::EncodeRecord;
+use dbn::encode::dbn::Encoder;
+use dbn::{FlagSet, Metadata, SType, Schema};
 
-fn record(action: char, order_id: u64, side: char, price: i64, size: u32) -> MboMsg {
-    let (action, side) = (action as u8 as _, side as u8 as _);
-    MboMsg { action, side, order_id, price, size, ..MboMsg::default() }
+/// A file of schema mbo with `orders` Adds, one event each.
+fn file(orders: u64) -> Vec<u8> {
+    let metadata = Metadata::builder()
+        .dataset("GLBX.MDP3")
+        .schema(Some(Schema::Mbo))
+        .start(0)
+        .stype_in(Some(SType::RawSymbol))
+        .stype_out(SType::InstrumentId)
+        .build();
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, &metadata).unwrap();
+    for order_id in 1..=orders {
+        let (action, side) = (b'A' as _, b'B' as _);
+        let flags = FlagSet::new(dbn::flags::LAST);
+        let record =
+            MboMsg { action, side, order_id, price: 50, size: 1, flags, ..MboMsg::default() };
+        encoder.encode_record(&record).unwrap();
+    }
+    bytes
 }
 
-fn live(records: &[MboMsg]) -> Vec<(i64, u32)> {
-    let mut live = LiveOrders::default();
-    records.iter().for_each(|record| live.apply(record));
-    live.in_priority().iter().map(|order| (order.price, order.size)).collect()
+fn error(bytes: &[u8]) -> String {
+    live_orders_of(bytes, "day.dbn").unwrap_err().to_string()
+}
+
+/// A plain file that was cut by 20 bytes once had one order fewer, without a word.
+#[test]
+fn a_file_that_is_cut_anywhere_is_an_error_with_the_records_number() {
+    let whole = file(3);
+    assert_eq!(live_orders_of(&whole[..], "day.dbn").unwrap().len(), 3);
+    let record_bytes = size_of::<MboMsg>();
+    for cut in 1..record_bytes {
+        let why = error(&whole[..whole.len() - cut]);
+        assert!(why.contains("day.dbn") && why.contains("record 3 is cut"), "{cut}: {why}");
+    }
+    let header_bytes = whole.len() - 3 * record_bytes;
+    for length in 0..header_bytes {
+        let why = error(&whole[..length]);
+        assert!(why.contains("can't read orders from day.dbn"), "{length}: {why}");
+    }
+    assert!(error(&whole[..header_bytes + 5]).contains("record 1 is cut"));
 }
 
 #[test]
-fn databentos_actions_lead_to_the_live_orders() {
-    let start = [
-        record('A', 9, 'A', 100, 1),
-        record('R', 0, 'N', dbn::UNDEF_PRICE, 0),
-        record('A', 1, 'B', 50, 5),
-        record('A', 2, 'B', 50, 6),
-        record('A', 3, 'A', 60, 7),
-    ];
-    let after = |more: &[MboMsg]| live(&[&start[..], more].concat());
-    assert_eq!(after(&[]), [(50, 5), (50, 6), (60, 7)]);
-    assert_eq!(after(&[record('C', 1, 'B', 50, 5)]), [(50, 6), (60, 7)]);
-    assert_eq!(after(&[record('C', 1, 'B', 50, 2)]), [(50, 3), (50, 6), (60, 7)]);
-    // Fewer lots keep the place; more, or another price, lose it.
-    assert_eq!(after(&[record('M', 1, 'B', 50, 4)]), [(50, 4), (50, 6), (60, 7)]);
-    assert_eq!(after(&[record('M', 1, 'B', 50, 8)]), [(50, 6), (60, 7), (50, 8)]);
-    assert_eq!(after(&[record('M', 1, 'B', 49, 5)]), [(50, 6), (60, 7), (49, 5)]);
-    // The cancel after a fill removes the quantity; the fill itself doesn't.
-    let filled = [record('T', 0, 'A', 50, 5), record('F', 1, 'B', 50, 5)];
-    assert_eq!(after(&filled).len(), 3);
-    // An unknown order, and an order of another instrument.
-    let mut other = record('A', 4, 'B', 50, 1);
-    other.hd.instrument_id = 77;
-    let strange = [record('C', 8, 'B', 1, 1), record('M', 8, 'B', 1, 1), other];
-    assert_eq!(after(&strange).len(), 3);
+fn a_book_that_cannot_be_built_names_the_record() {
+    let mut bytes = file(3);
+    let record_bytes = size_of::<MboMsg>();
+    // The third record repeats the second.
+    let (start, third) = (bytes.len() - 2 * record_bytes, bytes.len() - record_bytes);
+    bytes.copy_within(start..third, third);
+    let why = error(&bytes);
+    assert!(why.contains("record 3 adds order 2, which is in the book"), "{why}");
 }

@@ -3,6 +3,7 @@
 //! ```text
 //!   w1          workload W1: made up, deterministic, the same for every engine
 //!   databento   a recorded day, order by order
+//!   mbo_book    its live orders, by the rules of the format
 //!   settings    source, pace and bounds of a flow
 //!   writer      takes inputs and keeps those that change the book
 //!   recorded    turns a recorded day into the commands that an exchange would have received
@@ -16,6 +17,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod databento;
+mod mbo_book;
 mod recorded;
 mod script;
 mod settings;

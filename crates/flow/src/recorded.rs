@@ -1,6 +1,7 @@
 //! Turns a recorded day into the commands that an exchange would have received.
 
-use crate::databento::{self, LiveOrders, price_increment};
+use crate::databento::{self, price_increment};
+use crate::mbo_book::{LiveOrders, OrderKey, side};
 use crate::settings::{FlowError, Settings};
 use crate::writer::{Action, Step, Writer};
 use dbn::MboMsg;
@@ -67,17 +68,18 @@ struct Player<'a> {
     units: Units,
     /// The recorder's state.
     live: LiveOrders,
-    /// From the recorder's id to ours, for all orders that were ever entered.
-    numbers: HashMap<u64, u32>,
+    /// From the recorder's order to ours, for all orders that were ever entered.
+    numbers: HashMap<OrderKey, u32>,
     /// Orders that are held back, oldest first.
-    held: Vec<u64>,
+    held: Vec<OrderKey>,
     writer: &'a mut Writer,
 }
 
 impl Player<'_> {
     fn rest(&mut self, records: &[MboMsg]) -> Result<(), FlowError> {
-        records.iter().for_each(|record| self.live.apply(record));
+        records.iter().for_each(|record| drop(self.apply(record)));
         let mut orders: Vec<_> = self.live.orders.iter().map(|(id, order)| (*id, *order)).collect();
+        orders.retain(|(_, order)| order.size > 0);
         orders.sort_unstable_by_key(|(_, order)| order.priority);
         for (id, order) in orders {
             let (price_ticks, lots) = (self.units.ticks(order.price), self.units.lots(order.size));
@@ -95,8 +97,7 @@ impl Player<'_> {
     /// Returns whether there may be more.
     fn hear(&mut self, record: &MboMsg, at_ns: u64) -> Result<bool, FlowError> {
         if matches!(record.action(), Ok(dbn::Action::Trade)) {
-            let Some(side) = databento::side(record).filter(|_| record.price != dbn::UNDEF_PRICE)
-            else {
+            let Some(side) = side(record).filter(|_| record.price != dbn::UNDEF_PRICE) else {
                 return Ok(true);
             };
             let number = self.next_number();
@@ -106,19 +107,24 @@ impl Player<'_> {
             let step = Step { offset_ns: 0, price_ticks, lots, number, action };
             return self.writer.write(step, at_ns);
         }
-        let was_live = self.live.orders.contains_key(&record.order_id);
-        self.live.apply(record);
-        match self.live.orders.contains_key(&record.order_id) || was_live {
-            true => self.bring(record.order_id, at_ns),
-            false => Ok(true),
+        for key in self.apply(record) {
+            if !self.bring(key, at_ns)? {
+                return Ok(false);
+            }
         }
+        Ok(true)
+    }
+
+    /// Returns the orders that the record changes.
+    fn apply(&mut self, record: &MboMsg) -> Vec<OrderKey> {
+        self.live.apply(record).expect("`databento::records` applied it")
     }
 
     /// Brings our order to the recorder's state.
-    fn bring(&mut self, id: u64, at_ns: u64) -> Result<bool, FlowError> {
+    fn bring(&mut self, id: OrderKey, at_ns: u64) -> Result<bool, FlowError> {
         let number = self.numbers.get(&id).copied();
         let here = number.and_then(|number| self.writer.simulation.resting(number));
-        let there = self.live.orders.get(&id).copied();
+        let there = self.live.orders.get(&id).copied().filter(|order| order.size > 0);
         let goal = there
             .map(|order| (order.side, self.units.ticks(order.price), self.units.lots(order.size)));
         let crosses =
@@ -153,7 +159,7 @@ impl Player<'_> {
         self.writer.write(Step { offset_ns: 0, price_ticks, lots, number, action }, at_ns)
     }
 
-    fn hold_back(&mut self, id: u64) {
+    fn hold_back(&mut self, id: OrderKey) {
         if !self.held.contains(&id) {
             self.writer.skipped.crossing += 1;
             self.held.push(id);
