@@ -11,6 +11,7 @@ use plan::scenario::Measure;
 use plan::tables::subject::Subject;
 use record::Preflight;
 use rustix::fs::{Access, access, statvfs};
+use std::fs::File;
 use std::path::Path;
 use transport::datagram::receive_buffer_granted;
 
@@ -53,23 +54,40 @@ impl Conduct {
     fn faults(&self) -> Vec<String> {
         let place = existing(&self.runs_directory);
         let faults = [no_permission(place), self.no_space(place), self.small_receive_buffer()];
-        faults.into_iter().flatten().chain(self.missing_clients()).collect()
+        let faults = faults.into_iter().flatten().chain(self.missing_clients());
+        faults.chain(self.missing_files()).collect()
     }
 
     /// A command with a path is a program of somebody's build. Others are found on the PATH.
     fn missing_clients(&self) -> impl Iterator<Item = String> {
         let started = |one: &&Subject| !one.command.is_empty();
         self.scenario.subject.iter().filter(started).filter_map(|subject| {
-            let program = Path::new(&subject.command[0]);
-            let is_missing = program.components().count() > 1 && !program.exists();
-            is_missing.then(|| {
+            let needed = parts(&subject.command);
+            needed.into_iter().find(|part| !part.exists()).map(|part| {
                 format!(
                     "subject {} can't be started: {} does not exist; run tickpath in the checkout, after `make \
                      clients` (or `make peers`) there, or build the client that your scenario names",
                     subject.name,
-                    program.display()
+                    part.display()
                 )
             })
+        })
+    }
+
+    /// The files that an exchange of ours reads at its start.
+    fn missing_files(&self) -> impl Iterator<Item = String> {
+        let scenario = &self.scenario;
+        let starts = scenario.measurement().has_exchange() && scenario.exchange.start;
+        let flows = scenario.kind == Measure::Ticks;
+        let named = [
+            ("exchange.book", &scenario.exchange.book, starts),
+            ("exchange.instruments", &scenario.exchange.instruments, starts),
+            ("flow.source", &scenario.flow.source, starts && flows),
+        ];
+        named.into_iter().filter(|(_, _, is_read)| *is_read).filter_map(|(key, file, _)| {
+            let is_file = !["", "synthetic", "empty"].contains(&file.as_str());
+            let error = is_file.then(|| File::open(file).err()).flatten()?;
+            Some(format!("{key}: cannot read {file}: {error}; name a file that exists"))
         })
     }
 
@@ -115,6 +133,17 @@ impl Conduct {
             )
         })
     }
+}
+
+/// The files that a command names for certain: its program, if it has a path, and what Java reads.
+fn parts(command: &[String]) -> Vec<&Path> {
+    let program = Path::new(&command[0]);
+    let has_path = program.components().count() > 1;
+    let jars = command.windows(2).filter(|pair| pair[0] == "-jar").map(|pair| &*pair[1]);
+    let is_java = program.file_name().is_some_and(|name| name == "java");
+    let arguments = command[1..].iter().filter_map(|word| word.strip_prefix('@'));
+    let of_java = jars.chain(arguments).filter(|_| is_java).map(Path::new);
+    has_path.then_some(program).into_iter().chain(of_java).collect()
 }
 
 /// The nearest directory above `path` that exists, or `path` itself.
@@ -183,5 +212,25 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         let faults = conduct("ring", &[], &file.join("runs")).faults();
         assert!(faults.iter().any(|fault| fault.contains("with --out")), "{faults:?}");
+    }
+
+    /// `--dry-run` once said "can run", and the run failed behind measured subjects.
+    #[test]
+    fn files_that_a_run_will_need_are_missed_before_it() {
+        let out = tempfile::tempdir().unwrap();
+        let faults = |name, sets: &[&str]| conduct(name, sets, out.path()).faults().join("; ");
+        let book = faults("order-to-ack", &["exchange.book=/no/such.dbn"]);
+        assert!(book.contains("exchange.book: cannot read /no/such.dbn"), "{book}");
+        let flow = faults("tick-to-trade", &["flow.source=/no/day.dbn"]);
+        assert!(flow.contains("flow.source: cannot read /no/day.dbn"), "{flow}");
+        let orders = faults("order-to-ack", &["exchange.book=empty"]);
+        assert!(!orders.contains("cannot read"), "{orders}");
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let needed = |text: &str| -> Vec<String> {
+            parts(&words(text)).iter().map(|part| part.display().to_string()).collect()
+        };
+        assert_eq!(needed("java @a/java.args -jar a/b.jar x"), ["a/b.jar", "a/java.args"]);
+        assert_eq!(needed("clients/client @x"), ["clients/client"]);
+        assert!(needed("client -jar x.jar").is_empty());
     }
 }

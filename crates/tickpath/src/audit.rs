@@ -14,7 +14,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
     let path = arguments.log.display();
     let file = File::open(&arguments.log).with_context(|| {
-        format!("cannot read {path}; name an audit log, such as a run's 001.audit")
+        format!("cannot read {path}; name an audit log, such as a run's 001.rust.audit")
     })?;
     let log = match Reader::new(BufReader::with_capacity(1 << 20, file)) {
         Ok(log) => log,

@@ -9,8 +9,10 @@
 //! subject.rust.cores = [3]
 //! ```
 
-use anyhow::{Context, bail};
-use plan::Scenario;
+use anyhow::{Context, anyhow, bail};
+use plan::file::SHIPPED;
+use plan::{Scenario, ScenarioError};
+
 use record::nearest::did_you_mean;
 use scenario::experiment::{OUT_VARIABLE, SET_VARIABLE};
 use std::path::{Path, PathBuf};
@@ -68,12 +70,34 @@ impl Project {
     /// then `sets`.
     pub(crate) fn scenario(&self, name: &str, sets: &[String]) -> anyhow::Result<Scenario> {
         let plain = Scenario::find(name, &[])?;
-        let has = |set: &&String| plain.has_key(set);
-        let mut all: Vec<String> = self.sets.iter().filter(has).cloned().collect();
-        all.extend(environment());
+        let (mut all, others): (Vec<String>, Vec<String>) =
+            self.sets.iter().cloned().partition(|set| plain.has_key(set));
+        if let Some(set) = others.iter().find(|set| !is_known(set)) {
+            bail!("{FILE}: [set] {set}: no scenario has this key; see `tickpath run --dry-run`");
+        }
+        let environment = environment();
+        all.extend_from_slice(&environment);
         all.extend_from_slice(sets);
-        Ok(Scenario::find(name, &all)?)
+        Scenario::find(name, &all).map_err(|error| match error {
+            ScenarioError::Set { set, why } if sets.contains(&set) => {
+                anyhow!(ScenarioError::Set { set, why })
+            }
+            ScenarioError::Set { set, why } if environment.contains(&set) => {
+                anyhow!("{SET_VARIABLE}: {set}: {why}")
+            }
+            ScenarioError::Set { set, why } => anyhow!("{FILE}: [set] {set}: {why}"),
+            other => other.into(),
+        })
     }
+}
+
+/// Whether a scenario that ships has the key of `set`. Any subject's name may be that of a
+/// scenario of the user's.
+fn is_known(set: &str) -> bool {
+    let of_subject = set.strip_prefix("subject.").and_then(|rest| rest.split_once('.'));
+    let set = of_subject.map_or(set.to_owned(), |(_, key)| format!("subject.0.{key}"));
+    let mut shipped = SHIPPED.iter().filter_map(|(name, _)| Scenario::find(name, &[]).ok());
+    shipped.any(|scenario| scenario.has_key(&set))
 }
 
 /// The overrides of a comparison that started this process.
@@ -108,6 +132,21 @@ mod tests {
         assert_eq!((orders.subject[0].cores.to_string().as_str(), orders.seconds), ("3", 2.0));
         let ring = project.scenario("ring", &[]).unwrap();
         assert_eq!(ring.seconds, 0.5);
+    }
+
+    /// It was once ignored, as are the keys of other kinds of scenario.
+    #[test]
+    fn a_misspelt_setting_is_an_error_that_names_the_file() {
+        let error = |set: &str, sets: &[String]| {
+            let project = Project::parse(&format!("[set]\n{set}\n"), Path::new("/p")).unwrap();
+            project.scenario("order-to-ack", sets).map(drop).map_err(|error| error.to_string())
+        };
+        let misspelt = error("exchange.bok = \"empty\"", &[]).unwrap_err();
+        assert!(misspelt.contains("tickpath.toml: [set] exchange.bok"), "{misspelt}");
+        assert!(error("subject.rust.coers = [2]", &[]).is_err());
+        assert_eq!(error("subject.another.cores = [2]\nflow.speed = 2.0", &[]), Ok(()));
+        let asked = error("runs = 2", &["rnus=3".to_owned()]).unwrap_err();
+        assert!(asked.starts_with("--set rnus=3"), "{asked}");
     }
 
     #[test]

@@ -42,21 +42,21 @@ impl Secure {
         self.certificate.as_deref()
     }
 
-    /// The flag that ends the server. A hang-up reloads a certificate that was read from files, and
-    /// ends a server without one.
+    /// The flag that ends the server. A hang-up reloads a certificate that was read from files,
+    /// leaves one that was made for this run, and ends a server without one.
     pub(crate) fn stop_flag(secure: Option<&Secure>) -> anyhow::Result<Arc<AtomicBool>> {
         match secure {
-            Some(secure) if secure.certificate.is_none() => {
-                signals::stop_flag_or_hang_up(secure.reload())
-            }
-            _ => signals::stop_flag(),
+            Some(secure) => signals::stop_flag_or_hang_up(secure.reload()),
+            None => signals::stop_flag(),
         }
     }
 
     /// Reloads the certificate after a hang-up signal, and prints the outcome.
     fn reload(&self) -> impl Fn() + Send + 'static {
         let acceptor = self.acceptor();
+        let is_made = self.certificate.is_some();
         move || match acceptor.reload() {
+            _ if is_made => eprintln!("the TLS certificate was made for this run: it stays in use"),
             Ok(()) => eprintln!("reloaded the TLS certificate and its key"),
             Err(error) => {
                 eprintln!("warning: the previous TLS certificate stays in use: {error}");

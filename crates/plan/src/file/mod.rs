@@ -25,6 +25,17 @@ fn with_meant(error: &toml::de::Error) -> String {
     }
 }
 
+/// The parser's words with the names of types as a user knows them.
+fn plain(message: &str) -> String {
+    let words = [
+        ("expected f64", "expected a number, such as 400000, 400k or 1.5M"),
+        ("expected u64", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("expected usize", "expected a whole number"),
+    ];
+    words.iter().fold(message.to_owned(), |told, (types, plain)| told.replace(types, plain))
+}
+
 impl Scenario {
     /// Finds `name` among the scenarios that ship, or reads it as a file; applies `overrides`
     /// (`key.path=value`) and checks everything.
@@ -70,7 +81,7 @@ impl Scenario {
             }
             scenario = table.try_into().map_err(|error: toml::de::Error| {
                 let name = format!("{name} with {}", overrides.join(" "));
-                ScenarioError::Malformed { name, message: error.message().to_owned() }
+                ScenarioError::Malformed { name, message: plain(error.message()) }
             })?;
             let model = scenario.load.model;
             let keys = Keys::of(scenario.kind, model);

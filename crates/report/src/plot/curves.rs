@@ -35,6 +35,7 @@ pub(crate) fn section(record: &RunRecord, timeline: Option<&Timeline>) -> Markup
             }
         }
         @let linear: Vec<Plot> = panels.iter().zip(&all).filter_map(|(panel, curves)| linear(panel, curves)).collect();
+        p class="quiet" { "Both axes are logarithmic; a step to the right is ten times rarer." }
         @if !linear.is_empty() {
             h3 { "From p50 to p99, linear" }
             div class="plots" { @for plot in &linear { (plot.figure()) } }
@@ -44,7 +45,6 @@ pub(crate) fn section(record: &RunRecord, timeline: Option<&Timeline>) -> Markup
             @else { "Without the logs the lines only join the percentiles of run.json." }
             @if has_runs { " Faint: each run alone." }
             @if record.subject("hiccup").is_some() { " The hiccup lines join the percentiles of run.json." }
-            " Both axes are logarithmic; a step to the right is ten times rarer."
         }
     }
 }

@@ -119,7 +119,7 @@ pub(crate) fn scenario(record: &RunRecord) -> Markup {
 }
 
 /// Words as a shell takes them.
-fn command(words: &[String]) -> String {
+pub(crate) fn command(words: &[String]) -> String {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "-_./=:,+@%".contains(character);
     let quoted = words.iter().map(|word| {

@@ -1,6 +1,6 @@
 //! A run record: its table for a terminal and its page, and the sections that both show.
 
-mod context;
+pub(crate) mod context;
 mod core_matrix;
 mod engine;
 mod figures;

@@ -84,7 +84,10 @@ fn headline(record: &RunRecord, machine: Option<&Machine>) -> Markup {
         @if record.is_void() {
             p { "The record is void and no result, because:" }
             ul class="broken" { @for reason in &record.void_because { li { (reason) } } }
-        } @else if let Some(disturber) = words::disturber(record) { p { (disturber) } }
+        } @else {
+            @if let Some(meaning) = words::meaning(record) { p { (meaning) } }
+            @if let Some(disturber) = words::disturber(record) { p { (disturber) } }
+        }
         @if !record.warnings.is_empty() {
             ul class="warn" { @for warning in &record.warnings { li { (warning) } } }
         }

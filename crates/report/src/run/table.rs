@@ -52,6 +52,9 @@ fn headline(out: &mut Terminal, record: &RunRecord) {
         [] | [_] => {}
         [_, others @ ..] => others.iter().for_each(|reason| wrap(out, "  ! ", reason)),
     }
+    if let Some(meaning) = words::meaning(record) {
+        wrap(out, "  ", meaning);
+    }
     if let Some(disturber) = words::disturber(record).filter(|_| !record.is_void()) {
         wrap(out, "  ", &disturber);
     }

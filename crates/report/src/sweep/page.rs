@@ -3,6 +3,7 @@
 use crate::page::{embedded, frame};
 use crate::plot::axis::Axis;
 use crate::plot::{Dot, Line, Mark, Plot, Width, legend};
+use crate::run::context::command;
 use crate::sweep::table::{figures, knee, measured, outcome, series_name, state, why_void};
 use crate::text::number::{count, latency, rate};
 use crate::text::words::{US, interval};
@@ -50,7 +51,7 @@ pub fn page(sweep: &SweepRecord) -> String {
         (figures_table(sweep))
         (reasons(sweep))
         h2 { "How to repeat it" }
-        pre { code { (sweep.command.join(" ")) } }
+        pre { code { (command(&sweep.command)) } }
         p class="quiet" { "Each rate's run record stands beside this page." }
         (embedded("sweep", &serde_json::to_string(sweep).unwrap_or_default()))
     };

@@ -97,6 +97,16 @@ pub(crate) fn holds_to(series: &Series) -> String {
     }
 }
 
+/// The meaning of a record whose main series does not hold to p50; `None` for every other one.
+pub(crate) fn meaning(record: &RunRecord) -> Option<&'static str> {
+    let fails = !record.is_void() && !record.smoke_test && !record.holds(0.5);
+    fails.then_some(
+        "Nothing is broken: other work on the cores may have moved p50 by more than a tenth, so it \
+         describes this machine in this hour. Follow the remedy, or let tickpath wait for quiet \
+         runs: --until p50 --budget 10m.",
+    )
+}
+
 /// The largest disturber of the main series, with a remedy; `None` if there is none.
 pub(crate) fn disturber(record: &RunRecord) -> Option<String> {
     let Disturber { name, cores, time_share, times, longest_ns, remedy } =

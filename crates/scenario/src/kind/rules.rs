@@ -31,7 +31,10 @@ pub(crate) fn sent(evidence: &Evidence) -> (Verdict, String) {
 
 /// Whether the log has a latency of each of `count` `replies`.
 pub(crate) fn recorded(evidence: &Evidence, count: u64, replies: &str) -> (Verdict, String) {
-    let why = format!("{} latencies in the log for {count} {replies}", evidence.recorded);
+    let why = match count {
+        0 => format!("the run has no {replies}, and {} latencies in the log", evidence.recorded),
+        _ => format!("{} latencies in the log for {count} {replies}", evidence.recorded),
+    };
     (held_if(evidence.recorded == count && count > 0), why)
 }
 
@@ -58,12 +61,17 @@ pub(crate) fn accepted(evidence: &Evidence) -> (Verdict, String) {
 }
 
 /// Why the counts and the state of an exchange are not known.
-const NOT_STARTED: &str =
-    "tickpath did not start the exchange, so it does not report its counts and its state here";
+fn no_exchange(evidence: &Evidence) -> String {
+    match evidence.is_floor {
+        true => "a raw echo stands in the exchange's place and keeps no counts and no state",
+        false => "tickpath did not start the exchange, so it does not report its counts and its state here",
+    }
+    .to_owned()
+}
 
 pub(crate) fn accounted(evidence: &Evidence) -> (Verdict, String) {
     let Some(exchange) = evidence.exchange else {
-        return (Verdict::NotApplicable, NOT_STARTED.to_owned());
+        return (Verdict::NotApplicable, no_exchange(evidence));
     };
     let load = &evidence.result.load;
     // A market maker amends its quotes.
@@ -76,7 +84,7 @@ pub(crate) fn accounted(evidence: &Evidence) -> (Verdict, String) {
 
 pub(crate) fn state(evidence: &Evidence) -> (Verdict, String) {
     let Some(exchange) = evidence.exchange else {
-        return (Verdict::NotApplicable, NOT_STARTED.to_owned());
+        return (Verdict::NotApplicable, no_exchange(evidence));
     };
     match exchange.replay_equal {
         Some(equal) => (held_if(equal), exchange.replay_detail.clone()),
