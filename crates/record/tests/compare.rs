@@ -6,7 +6,8 @@ use record::comparison::compared::ComparedFigure;
 use record::comparison::selector::Figure;
 use record::comparison::{Question, Runs, compare};
 use record::{Kind, Percentiles, RunRecord, Series, Subject};
-use stats::compare::{Design, Outcome};
+use stats::compare::Design;
+use stats::verdict::Outcome;
 
 /// Length of a block of consecutive runs when drawing from the real series: within ten runs, the
 /// autocorrelation of p50 falls to zero and that of p99 to a third.
@@ -116,14 +117,14 @@ fn the_real_series_is_autocorrelated() {
 /// The target: A compared with A says better or worse at most once in twenty, over all figures of a
 /// comparison together, with the noise of a real machine.
 #[test]
-fn a_against_a_is_inconclusive() {
+fn a_against_a_is_no_difference() {
     let machine = Machine::real();
     let mut random = SplitMix64::new(1);
     let told_apart = (0..EXPERIMENTS)
         .filter(|_| {
             let figures = interleaved(&machine.day(&mut random, 2 * PAIRS), 1.0);
             assert_eq!(figures.len(), 4);
-            figures.iter().any(|figure| figure.outcome != Outcome::Inconclusive)
+            figures.iter().any(|figure| figure.outcome.is_difference())
         })
         .count();
     println!("{told_apart} of {EXPERIMENTS} comparisons of A with A said better or worse");

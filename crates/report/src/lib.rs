@@ -26,7 +26,7 @@ mod text;
 pub mod tune;
 
 pub use audit::audit;
-pub use comparison::{comparison, comparison_page, gates};
+pub use comparison::{comparison, comparison_page, gates, headlines};
 pub use disturbed::{DisturbedFigure, DisturbedRow, disturbed};
 pub use doctor::doctor;
 pub use finding::{Finding, finding};

@@ -1,6 +1,6 @@
 //! A verdict for a CI server: JUnit and Markdown.
 
-use crate::text::number::{share, us};
+use crate::text::number::share;
 use crate::text::words::{self, cell};
 use maud::html;
 use record::RunRecord;
@@ -14,6 +14,8 @@ pub struct Summary<'a> {
     pub name: &'a str,
     /// Why it is no result: void or interrupted. Empty for a result.
     pub error: &'a str,
+    /// The result in words, a line each.
+    pub lines: &'a [String],
     /// The gates with their outcomes.
     pub gates: &'a [GateResult],
 }
@@ -29,6 +31,7 @@ pub fn junit(summary: &Summary<'_>) -> String {
             failures=(of(GateOutcome::Failed)) skipped=(of(GateOutcome::Inconclusive)) {
             testcase classname=(summary.name) name="the measurement is a result" {
                 @if is_error { error message=(summary.error) { (summary.error) } }
+                @if !summary.lines.is_empty() { system-out { (summary.lines.join("\n")) } }
             }
             @for gate in summary.gates {
                 testcase classname=(summary.name) name=(gate.gate) {
@@ -71,8 +74,8 @@ pub fn markdown_of_comparison(comparison: &Comparison) -> String {
 }
 
 fn markdown_of_candidate(letter: char, one: &Comparison, a: &Arm) -> String {
-    let verdict = crate::comparison::verdict(letter, one.outcome);
-    let mut out = format!("### {verdict}\n\n{}\n\n", plain(&one.why));
+    let headline = plain(&crate::comparison::headline(letter, one, a));
+    let mut out = format!("### {headline}\n\n{}\n\n", plain(&one.why));
     let _ = writeln!(out, "A: `{}`  \n{letter}: `{}`\n", a.name, one.b.name);
     if !one.figures.is_empty() {
         let _ = writeln!(
@@ -82,12 +85,13 @@ fn markdown_of_candidate(letter: char, one: &Comparison, a: &Arm) -> String {
     }
     for figure in &one.figures {
         let effect = &figure.effect;
+        let [of_a, of_b] = crate::comparison::figures(one, figure);
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} … {} | {} |",
             plain(&figure.name()),
-            us(effect.a),
-            us(effect.b),
+            of_a,
+            of_b,
             share(effect.change),
             share(effect.interval[0]),
             share(effect.interval[1]),
@@ -138,11 +142,17 @@ mod tests {
             gate(GateOutcome::Failed, "a < b & \"c\""),
             gate(GateOutcome::Inconclusive, "too few"),
         ];
-        let text = junit(&Summary { name: "compare", error: "", gates: &gates });
+        let text = junit(&Summary {
+            name: "compare",
+            error: "",
+            lines: &["A 8.0 us".to_owned()],
+            gates: &gates,
+        });
+        assert!(text.contains("<system-out>A 8.0 us</system-out>"), "{text}");
         assert!(text.contains("tests=\"4\" errors=\"0\" failures=\"1\" skipped=\"1\""), "{text}");
         assert!(text.contains("message=\"a &lt; b &amp; &quot;c&quot;\""), "{text}");
         assert_eq!(text.matches("<testcase").count(), text.matches("</testcase>").count());
-        let void = junit(&Summary { name: "run", error: "lost replies", gates: &[] });
+        let void = junit(&Summary { name: "run", error: "lost replies", lines: &[], gates: &[] });
         assert!(void.contains("errors=\"1\"") && void.contains("lost replies"), "{void}");
     }
 

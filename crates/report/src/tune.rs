@@ -5,7 +5,8 @@ use crate::text::words::cores;
 use record::tune::{
     SettingState, State, Step, Survey, Trial, TriedSetting, TuneReport, Unit, UntriedSetting,
 };
-use stats::compare::{Effect, Outcome};
+use stats::compare::Effect;
+use stats::verdict::Outcome;
 use std::fmt::Write;
 
 /// Column in which ids begin.
@@ -174,6 +175,15 @@ pub fn account(account: &TuneReport, columns: usize) -> String {
     out.into_text()
 }
 
+/// The order in which settings are listed.
+const OUTCOMES: [Outcome; 5] = [
+    Outcome::Worse,
+    Outcome::Better,
+    Outcome::NotKnown,
+    Outcome::NoDifference,
+    Outcome::Inconclusive,
+];
+
 /// Each setting's effect, those that make it worse first; then what was chosen.
 pub fn trial(trial: &Trial, columns: usize) -> String {
     let mut out = Terminal::new(columns);
@@ -187,7 +197,7 @@ pub fn trial(trial: &Trial, columns: usize) -> String {
         trial.machine
     );
     wrap(&mut out, "", &headline);
-    for outcome in [Outcome::Worse, Outcome::Better, Outcome::Inconclusive] {
+    for outcome in OUTCOMES {
         for one in trial.tried.iter().filter(|one| one.outcome == outcome) {
             out.push('\n');
             tried(&mut out, one);

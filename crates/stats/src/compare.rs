@@ -1,18 +1,18 @@
-//! Tells a difference between A and B from the machine's noise: better, worse or inconclusive.
+//! Measures a difference between A and B, and the noise of the machine beside it.
 //!
 //! The unit is a run, not a message, because the millions of messages of one run share one state of
 //! the machine. A run gives one value per percentile; this module compares the runs of A with those
 //! of B.
 //!
 //! A difference counts if it passes two hurdles. It must be more than chance: a permutation test
-//! over runs, corrected for the number of percentiles tested (Holm 1979). And it must exceed the
-//! machine's own noise: the size that the same estimator stays below in 95 of 100 comparisons of A
+//! over runs, corrected for the number of percentiles tested. And it must exceed the machine's own
+//! noise: the size that the same estimator stays below in 95 of 100 comparisons of A
 //! with A.
 //!
 //! See docs/decisions/003-runs-and-records.md.
 
 use crate::median;
-use crate::permutation::{SEED, all_choices, all_flips, below, critical, ranks, two_sided};
+use crate::permutation::{SEED, Scores, all_choices, all_flips, below, critical, joint, ranks};
 use clock::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,10 @@ const STEP_NS_MIN: u64 = 1;
 const NOISE_DRAWS: usize = 999;
 const NOISE_DRAWS_MIN: usize = 49;
 const NOISE_DIFFERENCES_MAX: usize = 10_000_000;
+/// A pair further from the median of all pairs than this many times the median distance lies apart
+/// from the others, as where the machine changed its speed between the two runs.
+const APART_FROM: f64 = 6.0;
+
 /// How the runs of A and B were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -37,30 +41,6 @@ pub enum Design {
     Interleaved,
     /// One after the other, or on another day.
     Apart,
-}
-
-/// Result of a comparison of B with A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// B's latency is lower.
-    Better,
-    /// B's latency is higher.
-    Worse,
-    /// Neither could be shown.
-    Inconclusive,
-}
-
-impl Outcome {
-    /// The name in a record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Better => "better",
-            Outcome::Worse => "worse",
-            Outcome::Inconclusive => "inconclusive",
-        }
-    }
 }
 
 /// One figure of A and B, before the correction for the number of figures.
@@ -97,7 +77,7 @@ pub fn effect(
     b: &[u64],
     control: Option<f64>,
     step_ns: u64,
-) -> Option<Effect> {
+) -> Option<(Effect, Scores)> {
     if a.len().min(b.len()) < RUNS_MIN || (design == Design::Interleaved && a.len() != b.len()) {
         return None;
     }
@@ -107,7 +87,7 @@ pub fn effect(
     let (log_a, log_b) = (log(a), log(b));
     let plain = |values: &[u64]| -> Vec<f64> { values.iter().map(|value| *value as f64).collect() };
     let (plain_a, plain_b) = (plain(a), plain(b));
-    let ScaledEffect { estimate, p, noise } = found(design, &log_a, &log_b);
+    let ScaledEffect { estimate, scores, noise } = found(design, &log_a, &log_b);
     let added = match design {
         Design::Interleaved => beside(&pairs(&plain_a, &plain_b)),
         Design::Apart => apart(&plain_a, &plain_b),
@@ -117,7 +97,7 @@ pub fn effect(
     let (a, b) = (median(a)?, median(b)?);
     // The extra 1e-9 keeps one step from counting as more than one step after rounding.
     let step = step_ns.max(STEP_NS_MIN) as f64 / a.min(b).max(1) as f64 * (1.0 + 1e-6);
-    Some(Effect {
+    let effect = Effect {
         a,
         b,
         change: share(estimate.middle),
@@ -125,14 +105,15 @@ pub fn effect(
         added_ns: added.middle as i64,
         added_ns_interval: [added.low as i64, added.high as i64],
         noise_floor: share(noise).max(RESOLUTION).max(step).max(control),
-        p,
-    })
+        p: joint(&[&scores])[0],
+    };
+    Some((effect, scores))
 }
 
 /// An effect on some scale.
 struct ScaledEffect {
     estimate: Estimate,
-    p: f64,
+    scores: Scores,
     noise: f64,
 }
 
@@ -142,11 +123,13 @@ fn found(design: Design, a: &[f64], b: &[f64]) -> ScaledEffect {
             let pairs = pairs(a, b);
             let estimate = beside(&pairs);
             let noise = noise_beside(a, b, &pairs, estimate.middle);
-            ScaledEffect { estimate, p: p_beside(&pairs), noise }
+            ScaledEffect { estimate, scores: scores_beside(&pairs), noise }
         }
-        Design::Apart => {
-            ScaledEffect { estimate: apart(a, b), p: p_apart(a, b), noise: noise_within(a, b) }
-        }
+        Design::Apart => ScaledEffect {
+            estimate: apart(a, b),
+            scores: scores_apart(a, b),
+            noise: noise_within(a, b),
+        },
     }
 }
 
@@ -154,15 +137,20 @@ fn found(design: Design, a: &[f64], b: &[f64]) -> ScaledEffect {
 /// to a large one, so `change`, its interval and the noise floor are differences: 0.05 is five
 /// percentage points more. `added_ns` is the same in parts per million. A change of less than
 /// `step_ppm` is invisible.
-pub fn effect_on_share(design: Design, a: &[u64], b: &[u64], step_ppm: u64) -> Option<Effect> {
+pub fn effect_on_share(
+    design: Design,
+    a: &[u64],
+    b: &[u64],
+    step_ppm: u64,
+) -> Option<(Effect, Scores)> {
     if a.len().min(b.len()) < RUNS_MIN || (design == Design::Interleaved && a.len() != b.len()) {
         return None;
     }
     let shares =
         |values: &[u64]| -> Vec<f64> { values.iter().map(|ppm| *ppm as f64 / 1e6).collect() };
-    let ScaledEffect { estimate, p, noise } = found(design, &shares(a), &shares(b));
+    let ScaledEffect { estimate, scores, noise } = found(design, &shares(a), &shares(b));
     let ppm = |share: f64| (share * 1e6).round() as i64;
-    Some(Effect {
+    let effect = Effect {
         a: median(a)?,
         b: median(b)?,
         change: estimate.middle,
@@ -170,17 +158,9 @@ pub fn effect_on_share(design: Design, a: &[u64], b: &[u64], step_ppm: u64) -> O
         added_ns: ppm(estimate.middle),
         added_ns_interval: [ppm(estimate.low), ppm(estimate.high)],
         noise_floor: noise.max(step_ppm as f64 / 1e6),
-        p,
-    })
-}
-
-/// As [`outcome`], for [`effect_on_share`].
-pub fn outcome_on_share(effect: &Effect, p_adjusted: f64) -> Outcome {
-    match p_adjusted < SIGNIFICANCE && effect.change.abs() > effect.noise_floor {
-        false => Outcome::Inconclusive,
-        true if effect.change < 0.0 => Outcome::Better,
-        true => Outcome::Worse,
-    }
+        p: joint(&[&scores])[0],
+    };
+    Some((effect, scores))
 }
 
 /// Converts a difference of logarithms to a share.
@@ -220,30 +200,46 @@ fn pairs(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect()
 }
 
-/// Hodges and Lehmann's estimate over pairs. The interval holds the values that the test below
-/// would not reject.
+/// Hodges and Lehmann's estimate over the pairs that don't lie apart. The interval holds the values
+/// that the test below would not reject.
 fn beside(pairs: &[f64]) -> Estimate {
+    let pairs = together(pairs);
     let places: Vec<f64> = (1..=pairs.len()).map(|place| place as f64).collect();
-    let by_chance = all_flips(pairs.len(), |flips| signed_sum(&places, flips));
+    let by_chance = all_flips(pairs.len(), |flips| {
+        let signed = |(at, rank): (usize, &f64)| if flips(at) { -rank } else { *rank };
+        places.iter().enumerate().map(signed).sum()
+    });
     let outside = (places.iter().sum::<f64>() - critical(by_chance, SIGNIFICANCE)) / 2.0;
-    Estimate::of(walsh_averages(pairs), (outside.ceil() as usize).saturating_sub(1))
+    Estimate::of(walsh_averages(&pairs), (outside.ceil() as usize).saturating_sub(1))
 }
 
-/// Wilcoxon's signed-rank test: if nothing differs, swapping any pair is as likely.
-fn p_beside(pairs: &[f64]) -> f64 {
+/// Wilcoxon's signed ranks: if nothing differs, swapping any pair is as likely. A pair that lies
+/// apart gets the lowest rank instead of the highest. Sizes alone decide which pairs do, so the
+/// test stays exact.
+fn scores_beside(pairs: &[f64]) -> Scores {
     let sizes: Vec<f64> = pairs.iter().map(|difference| difference.abs()).collect();
+    let by_place = |(size, apart): (&f64, bool)| if apart { 0.0 } else { *size };
+    let sizes: Vec<f64> = sizes.iter().zip(lie_apart(&sizes)).map(by_place).collect();
     let signed = |(rank, difference): (f64, &f64)| match *difference == 0.0 {
         true => 0.0,
         false => rank * difference.signum(),
     };
-    let ranks: Vec<f64> = ranks(&sizes).into_iter().zip(pairs).map(signed).collect();
-    let seen = ranks.iter().sum();
-    two_sided(seen, &all_flips(ranks.len(), |flips| signed_sum(&ranks, flips)))
+    Scores::Pairs(ranks(&sizes).into_iter().zip(pairs).map(signed).collect())
 }
 
-fn signed_sum(ranks: &[f64], flips: &dyn Fn(usize) -> bool) -> f64 {
-    let signed = |(at, rank): (usize, &f64)| if flips(at) { -rank } else { *rank };
-    ranks.iter().enumerate().map(signed).sum()
+/// Which values lie apart from most others; none if most are equal.
+fn lie_apart(values: &[f64]) -> Vec<bool> {
+    let middle = middle_of(values.to_vec());
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    let limit = APART_FROM * middle_of(distances.clone());
+    distances.iter().map(|distance| limit > 0.0 && *distance > limit).collect()
+}
+
+/// The pairs that don't lie apart from the others; all if those are too few.
+fn together(pairs: &[f64]) -> Vec<f64> {
+    let all = pairs.iter().zip(lie_apart(pairs));
+    let together: Vec<f64> = all.filter(|(_, apart)| !apart).map(|(pair, _)| *pair).collect();
+    if together.len() < RUNS_MIN { pairs.to_vec() } else { together }
 }
 
 /// The estimate over pairs for A against A: from neighbours in time made the same way (in A B B A A
@@ -263,7 +259,7 @@ fn noise_beside(a: &[f64], b: &[f64], differences: &[f64], estimate: f64) -> f64
                 if random.bits() & 1 == 0 { one } else { -one }
             })
             .collect();
-        middle_of(walsh_averages(&drawn))
+        middle_of(walsh_averages(&together(&drawn)))
     })
 }
 
@@ -279,25 +275,19 @@ fn walsh_averages(differences: &[f64]) -> Vec<f64> {
 fn apart(a: &[f64], b: &[f64]) -> Estimate {
     let (n, m) = (a.len(), b.len());
     let places: Vec<f64> = (1..=n + m).map(|place| place as f64).collect();
-    let by_chance = all_choices(n + m, m, |chosen| rank_sum(&places, chosen));
+    let mean = (n + m + 1) as f64 / 2.0;
+    let by_chance =
+        all_choices(n + m, m, |chosen| -> f64 { chosen.iter().map(|at| places[*at] - mean).sum() });
     let outside = n as f64 * m as f64 / 2.0 - critical(by_chance, SIGNIFICANCE);
     Estimate::of(differences(a, b), (outside.ceil() as usize).saturating_sub(1))
 }
 
-/// Wilcoxon's rank-sum test: if nothing differs, any assignment of runs to A and B is as likely.
-fn p_apart(a: &[f64], b: &[f64]) -> f64 {
-    let (n, m) = (a.len(), b.len());
+/// Wilcoxon's ranks over all runs: if nothing differs, any assignment of runs to A and B is as
+/// likely.
+fn scores_apart(a: &[f64], b: &[f64]) -> Scores {
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
-    let ranks = ranks(&all);
-    let of_b: Vec<usize> = (n..n + m).collect();
-    let relabelled = all_choices(n + m, m, |chosen| rank_sum(&ranks, chosen));
-    two_sided(rank_sum(&ranks, &of_b), &relabelled)
-}
-
-/// The sum of the chosen ranks, less its expected value.
-fn rank_sum(ranks: &[f64], chosen: &[usize]) -> f64 {
-    let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
-    chosen.iter().map(|at| ranks[*at] - mean).sum()
+    let mean = (all.len() + 1) as f64 / 2.0;
+    Scores::Runs { ranks: ranks(&all).into_iter().map(|rank| rank - mean).collect(), of_b: b.len() }
 }
 
 fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
@@ -332,16 +322,6 @@ fn noise(differences: usize, mut draw: impl FnMut() -> f64) -> f64 {
     let mut sizes: Vec<f64> = (0..draws).map(|_| draw().abs()).collect();
     sizes.sort_unstable_by(f64::total_cmp);
     sizes[(draws as f64 * (1.0 - SIGNIFICANCE)) as usize]
-}
-
-/// The outcome for one figure, with its p value after Holm's correction.
-pub fn outcome(effect: &Effect, p_adjusted: f64) -> Outcome {
-    let beyond_noise = effect.change.ln_1p().abs() > effect.noise_floor.ln_1p();
-    match p_adjusted < SIGNIFICANCE && beyond_noise {
-        false => Outcome::Inconclusive,
-        true if effect.change < 0.0 => Outcome::Better,
-        true => Outcome::Worse,
-    }
 }
 
 #[cfg(test)]

@@ -9,5 +9,6 @@ pub mod compare;
 mod percentiles;
 pub mod permutation;
 pub mod touch;
+pub mod verdict;
 
 pub use percentiles::*;

@@ -17,16 +17,16 @@ const BASELINES: &str = "baselines";
 const KEPT: [&str; 2] = ["run.json", "machine.json"];
 
 /// Writes the summaries that were asked for. `error` says why there is no result; empty if there is
-/// one.
+/// one; `lines` are the result in words.
 pub(crate) fn write_summaries(
     summaries: &Summaries,
     name: &str,
     error: &str,
-    gates: &[GateResult],
+    (lines, gates): (&[String], &[GateResult]),
     markdown: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
     if let Some(file) = &summaries.junit {
-        let text = junit(&Summary { name, error, gates });
+        let text = junit(&Summary { name, error, lines, gates });
         directory::write_whole(file, text.trim_end()).map_err(|error| not_written(file, &error))?;
     }
     if let Some(file) = &summaries.markdown {

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use record::tune::{NOISE_SHARE, Trial, TriedSetting};
-use stats::compare::Outcome;
+use stats::verdict::Outcome;
 use tempfile::TempDir;
 use testing::skip;
 
@@ -142,12 +142,12 @@ fn of<'a>(trial: &'a Trial, id: &str) -> &'a TriedSetting {
 
 /// Faults of a trial of planted settings; empty if it found them and nothing else.
 fn missed(trial: &Trial) -> Vec<String> {
-    let expected = |id: &str| match id {
-        "helps" => Outcome::Better,
-        "hurts" => Outcome::Worse,
-        _ => Outcome::Inconclusive,
+    let is_right = |one: &&TriedSetting| match one.id.as_str() {
+        "helps" => one.outcome == Outcome::Better,
+        "hurts" => one.outcome == Outcome::Worse,
+        _ => !one.outcome.is_difference(),
     };
-    let wrong = trial.tried.iter().filter(|one| one.outcome != expected(&one.id));
+    let wrong = trial.tried.iter().filter(|one| !is_right(one));
     let mut missed: Vec<String> =
         wrong.map(|one| format!("{} {}", one.id, one.outcome.name())).collect();
     missed.extend(trial.not_tried.iter().map(|one| format!("{} not tried", one.id)));
@@ -323,7 +323,7 @@ fn row(number: usize, trial: &Trial) -> String {
     let others = trial
         .tried
         .iter()
-        .filter(|one| one.id.starts_with("nothing") && one.outcome != Outcome::Inconclusive);
+        .filter(|one| one.id.starts_with("nothing") && one.outcome.is_difference());
     let others: Vec<String> =
         others.map(|one| format!("{} {}", one.id, one.outcome.name())).collect();
     let others = if others.is_empty() { "none".to_owned() } else { others.join(", ") };

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use record::tune::{NOISE_SHARE, Survey, Trial, TuneReport};
-use stats::compare::Outcome;
+use stats::verdict::Outcome;
 use tempfile::TempDir;
 use testing::skip;
 

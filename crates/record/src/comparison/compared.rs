@@ -2,7 +2,8 @@
 
 use crate::Kind;
 use serde::{Deserialize, Serialize};
-use stats::compare::{Effect, Outcome};
+use stats::compare::Effect;
+use stats::verdict::Outcome;
 
 /// One figure of A against B. Shares are of A: 0.05 is 5 % slower.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,9 +20,22 @@ pub struct ComparedFigure {
     /// The measured difference; its fields stand next to these in compare.json.
     #[serde(flatten)]
     pub effect: Effect,
+    /// The interval of `change`, widened by all that disturbance may have done: each run's figure
+    /// at the worse end of its bracket. `null` if a run was not judged.
+    #[serde(default)]
+    pub range: Option<[f64; 2]>,
+    /// Runs of A and of B in which the figure holds.
+    #[serde(default)]
+    pub held: [usize; 2],
+    /// Whether it holds in at least half of the runs of both.
+    #[serde(default)]
+    pub holds: bool,
+    /// Arms with disturbed runs, and the cause; empty if there are none.
+    #[serde(default)]
+    pub disturbance: String,
     /// The effect's `p`, corrected for the number of figures.
     pub p_adjusted: f64,
-    /// Better, worse or inconclusive.
+    /// Better, worse, no difference seen, not known, or inconclusive.
     pub outcome: Outcome,
 }
 
@@ -29,5 +43,12 @@ impl ComparedFigure {
     /// `order.service.p99`, after the subject's name.
     pub fn name(&self) -> String {
         format!("{}.{}.{}.{}", self.subject, self.series, self.kind.name(), self.figure)
+    }
+
+    /// The size above which no difference was seen, as a share: the furthest end of the range, or
+    /// the noise.
+    pub fn seen_above(&self) -> f64 {
+        let [low, high] = self.range.unwrap_or(self.effect.interval);
+        low.abs().max(high.abs()).max(self.effect.noise_floor)
     }
 }

@@ -29,11 +29,11 @@ pub enum Gate {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GateOutcome {
-    /// The whole confidence interval keeps the limit.
+    /// The whole confidence interval keeps the limit, whatever disturbed the runs.
     Passed,
-    /// The whole confidence interval is past the limit.
+    /// The whole confidence interval is past the limit, whatever disturbed the runs.
     Failed,
-    /// The limit lies within the interval, or there is no such figure.
+    /// The limit lies within what chance and disturbance allow, or there is no such figure.
     Inconclusive,
 }
 
@@ -81,24 +81,38 @@ impl Gate {
             Gate::Limit(_) => return self.judge_records(of_b),
         };
         let Some(compared) = figures.iter().find(|one| is_of(figure, one)) else {
-            let why = "no figure of that name holds in the runs of both".to_owned();
+            let why = "no figure of that name has enough samples and runs in both".to_owned();
             return self.result(GateOutcome::Inconclusive, why);
         };
-        let [low, high] = compared.effect.interval;
-        let why = format!(
-            "{}: {:+.1} %, between {:+.1} % and {:+.1} %",
-            compared.name(),
-            compared.effect.change * 100.0,
-            low * 100.0,
-            high * 100.0
-        );
         let change_max = percent_max / 100.0;
-        let outcome = match (high <= change_max, low > change_max) {
-            _ if !comparable => GateOutcome::Inconclusive,
+        let decided = |[low, high]: [f64; 2]| match (high <= change_max, low > change_max) {
             (true, _) => GateOutcome::Passed,
             (_, true) => GateOutcome::Failed,
             _ => GateOutcome::Inconclusive,
         };
+        let outcome = match compared.range {
+            Some(range) if comparable => decided(range),
+            _ => GateOutcome::Inconclusive,
+        };
+        let between = |[low, high]: [f64; 2]| {
+            format!("between {:+.1} % and {:+.1} %", low * 100.0, high * 100.0)
+        };
+        let (effect, disturbance) = (&compared.effect, &compared.disturbance);
+        let mut why = format!(
+            "{}: {:+.1} %, {}",
+            compared.name(),
+            effect.change * 100.0,
+            between(effect.interval)
+        );
+        if outcome == GateOutcome::Inconclusive && decided(effect.interval) != outcome {
+            why.push_str(&match compared.range {
+                Some(range) if comparable => {
+                    format!("; not known: {} with the disturbance of {disturbance}", between(range))
+                }
+                None if comparable => format!("; not known: {disturbance}"),
+                _ => "; A and B can't be compared".to_owned(),
+            });
+        }
         self.result(outcome, why)
     }
 
@@ -186,7 +200,8 @@ impl FromStr for Gate {
 mod tests {
     use super::*;
     use crate::Kind;
-    use stats::compare::{Effect, Outcome};
+    use stats::compare::Effect;
+    use stats::verdict::Outcome;
 
     fn figure(interval: [f64; 2]) -> ComparedFigure {
         ComparedFigure {
@@ -204,8 +219,12 @@ mod tests {
                 noise_floor: 0.01,
                 p: 0.5,
             },
+            range: Some(interval),
+            held: [6, 6],
+            holds: true,
+            disturbance: String::new(),
             p_adjusted: 1.0,
-            outcome: Outcome::Inconclusive,
+            outcome: Outcome::NoDifference,
         }
     }
 
@@ -221,6 +240,25 @@ mod tests {
         assert_eq!(judged("p99 <= -10%", [-0.2, -0.11]), GateOutcome::Passed);
         assert_eq!(judged("p50 <= +5%", [-0.02, 0.04]), GateOutcome::Inconclusive);
         assert_eq!(judged("java.order.p99 <= +5%", [0.1, 0.2]), GateOutcome::Inconclusive);
+    }
+
+    /// Disturbance widens what is allowed: a gate is decided only where that changes nothing.
+    #[test]
+    fn a_gate_is_open_where_disturbance_may_have_decided_it() {
+        let gate: Gate = "order.service.p99 <= +5%".parse().unwrap();
+        let judged = |interval, range| {
+            let disturbance = "B, mostly by stress".to_owned();
+            let one = ComparedFigure { range, disturbance, ..figure(interval) };
+            gate.judge(&[one], &[], true)
+        };
+        let open = judged([0.06, 0.08], Some([-0.1, 0.08]));
+        assert_eq!(open.outcome, GateOutcome::Inconclusive);
+        assert!(open.why.contains("between -10.0 % and +8.0 %"), "{}", open.why);
+        assert!(open.why.contains("disturbance of B, mostly by stress"), "{}", open.why);
+        assert_eq!(judged([2.0, 2.2], Some([0.5, 3.0])).outcome, GateOutcome::Failed);
+        assert_eq!(judged([0.0, 0.01], Some([-0.1, 0.04])).outcome, GateOutcome::Passed);
+        let unknown = judged([0.06, 0.08], None);
+        assert_eq!(unknown.outcome, GateOutcome::Inconclusive);
     }
 
     #[test]

@@ -1,21 +1,29 @@
 //! `compare.json`: A and B, figure by figure, with a verdict.
 
 pub mod compared;
+mod decide;
+pub(crate) mod disturbance;
 pub mod gate;
+mod judge;
+mod runs;
 pub mod selector;
 
+pub use judge::{Question, compare, compare_all};
+pub(crate) use runs::bracket;
+pub use runs::{ArmSeries, Runs};
+
+use crate::RunRecord;
 use crate::comparison::compared::ComparedFigure;
-use crate::comparison::gate::{Gate, GateResult};
-use crate::comparison::selector::Figure;
+use crate::comparison::gate::GateResult;
 use crate::machine::{self, Fingerprint, Machine};
-use crate::{Kind, Percentiles, RunRecord};
 use serde::{Deserialize, Serialize};
-use stats::compare::{Design, Effect, Outcome, RUNS_MIN, SIGNIFICANCE, effect, outcome};
-use stats::permutation::holm;
+use stats::compare::Design;
+use stats::verdict::Outcome;
 use std::collections::BTreeSet;
 
-/// Version of the schema that this code writes.
-pub const SCHEMA: u32 = 1;
+/// Version of the schema that this code writes. Since 2: every run's figure counts, with its
+/// bracket; `no_difference` and `not_known`.
+pub const SCHEMA: u32 = 2;
 /// Figures that are compared by default.
 pub const FIGURES: [&str; 3] = ["p50", "p90", "p99"];
 
@@ -49,7 +57,8 @@ pub struct Comparison {
     pub forced: bool,
     /// Every compared figure.
     pub figures: Vec<ComparedFigure>,
-    /// Verdict over all figures: better or worse if at least one is, and none is the opposite.
+    /// Verdict over all figures: better or worse if at least one is and none is the opposite; not
+    /// known if none is and one is not known.
     pub outcome: Outcome,
     /// Reason for the outcome.
     pub why: String,
@@ -81,7 +90,7 @@ impl Arm {
     /// An arm with all `runs`.
     pub fn new(name: &str, records: Vec<String>, runs: &Runs) -> Arm {
         let series = runs.rows.clone();
-        Arm { name: name.to_owned(), runs: runs.count, records, series }
+        Arm { name: name.to_owned(), runs: runs.count(), records, series }
     }
 
     /// How many subjects it has.
@@ -89,220 +98,6 @@ impl Arm {
         let names: BTreeSet<&str> = self.series.iter().map(|one| one.subject.as_str()).collect();
         names.len()
     }
-}
-
-/// The runs of a series, in order of time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ArmSeries {
-    /// Its subject's name.
-    pub subject: String,
-    /// `order`, `cancel`, …
-    pub series: String,
-    /// Response or service time, or a stage.
-    pub kind: Kind,
-    /// The percentiles of each run.
-    pub runs: Vec<Percentiles>,
-    /// The highest rank up to which each run's percentiles hold, from 0 to 1.
-    pub holds_to: Vec<f64>,
-}
-
-/// The latencies of one arm, run by run.
-#[derive(Clone, Debug, Default)]
-pub struct Runs {
-    count: usize,
-    /// Series that every run has; a missing run would break the pairs.
-    rows: Vec<ArmSeries>,
-    /// Series of the raw echo.
-    floors: Vec<ArmSeries>,
-    /// The coarsest step of the clocks that stamped, ns.
-    step_ns: u64,
-}
-
-impl Runs {
-    /// Every run of one record.
-    pub fn of_record(record: &RunRecord) -> Runs {
-        let mut runs = Runs { count: record.runs as usize, ..Runs::default() };
-        runs.push(record, |series| {
-            let holds_to = series.holds_to.unwrap_or(0.0);
-            series.per_run.iter().map(|run| (*run, holds_to)).collect()
-        });
-        runs.whole()
-    }
-
-    /// Several records in order of time, each as one run.
-    pub fn of_records(records: &[RunRecord]) -> Runs {
-        let mut runs = Runs { count: records.len(), ..Runs::default() };
-        for record in records {
-            runs.push(record, |series| vec![(series.pooled, series.holds_to.unwrap_or(0.0))]);
-        }
-        runs.whole()
-    }
-
-    fn push(&mut self, record: &RunRecord, of: fn(&crate::Series) -> Vec<(Percentiles, f64)>) {
-        self.step_ns = self.step_ns.max(record.clock_step_ns);
-        for subject in &record.subjects {
-            let rows = if subject.is_reference() { &mut self.floors } else { &mut self.rows };
-            let timed = |kind| matches!(kind, Kind::Response | Kind::Service | Kind::Stage);
-            for series in subject.series.iter().filter(|series| timed(series.kind)) {
-                let same = |row: &&mut ArmSeries| {
-                    (&row.subject, &row.series, row.kind)
-                        == (&subject.name, &series.name, series.kind)
-                };
-                let (runs, holds_to): (Vec<Percentiles>, Vec<f64>) = of(series).into_iter().unzip();
-                match rows.iter_mut().find(same) {
-                    Some(row) => {
-                        row.runs.extend(runs);
-                        row.holds_to.extend(holds_to);
-                    }
-                    None => rows.push(ArmSeries {
-                        subject: subject.name.clone(),
-                        series: series.name.clone(),
-                        kind: series.kind,
-                        runs,
-                        holds_to,
-                    }),
-                }
-            }
-        }
-    }
-
-    fn whole(mut self) -> Runs {
-        let is_whole = |row: &ArmSeries| row.runs.len() == self.count;
-        self.rows.retain(is_whole);
-        self.floors.retain(is_whole);
-        self
-    }
-
-    /// How many runs there are.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    fn subjects(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.rows.iter().map(|row| row.subject.as_str()).collect();
-        names.dedup();
-        names
-    }
-}
-
-/// Settings of a comparison.
-#[derive(Clone, Debug)]
-pub struct Question {
-    /// How the runs were made.
-    pub design: Design,
-    /// The figures to compare in each series.
-    pub figures: Vec<Figure>,
-    /// Whether the raw echo is the same in A and B, so that it can't have changed. It is then the
-    /// control of runs made apart.
-    pub floor_is_control: bool,
-    /// Compare figures that do not hold, too (`--force`).
-    pub forced: bool,
-}
-
-/// Compares every figure that A and B have in every run. None if there are too few runs.
-pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<ComparedFigure> {
-    compare_all(question, a, &[b]).pop().unwrap_or_default()
-}
-
-/// Compares each of `candidates` with `a`, as [`compare`] does. The correction covers all figures
-/// of all candidates.
-pub fn compare_all(
-    question: &Question,
-    a: &Runs,
-    candidates: &[&Runs],
-) -> Vec<Vec<ComparedFigure>> {
-    let found: Vec<Vec<FigureDifference>> =
-        candidates.iter().map(|b| effects(question, a, b)).collect();
-    let p: Vec<f64> = found.iter().flatten().map(|(_, _, effect)| effect.p).collect();
-    let mut adjusted = holm(&p).into_iter();
-    let compared = |((row, figure, effect), p_adjusted): (FigureDifference, f64)| ComparedFigure {
-        subject: row.subject.clone(),
-        series: row.series.clone(),
-        kind: row.kind,
-        figure: figure.name(),
-        p_adjusted,
-        outcome: outcome(&effect, p_adjusted),
-        effect,
-    };
-    found
-        .into_iter()
-        .map(|one| one.into_iter().zip(&mut adjusted).map(compared).collect())
-        .collect()
-}
-
-/// A figure of a row of A, and how B's differs from it.
-type FigureDifference<'a> = (&'a ArmSeries, Figure, Effect);
-
-fn effects<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<FigureDifference<'a>> {
-    // With one subject in each, compare those two, whatever their names.
-    let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
-    let step_ns = a.step_ns.max(b.step_ns);
-    let mut found = Vec::new();
-    for of_a in &a.rows {
-        let same = |row: &&ArmSeries| {
-            (&row.series, row.kind) == (&of_a.series, of_a.kind)
-                && (alone || row.subject == of_a.subject)
-        };
-        let Some(of_b) = b.rows.iter().find(same) else { continue };
-        for figure in &question.figures {
-            let control = control(question, a, b, of_a, *figure);
-            let values = values_that_hold(question, of_a, of_b, *figure);
-            if let Some((of_a_runs, of_b_runs)) = values
-                && let Some(effect) =
-                    effect(question.design, &of_a_runs, &of_b_runs, control, step_ns)
-            {
-                found.push((of_a, *figure, effect));
-            }
-        }
-    }
-    found
-}
-
-/// The figure in the runs in which it holds; for pairs, in those in which it holds in both runs.
-/// `None` if that is fewer than half, or if a run can't support it.
-fn values_that_hold(
-    question: &Question,
-    a: &ArmSeries,
-    b: &ArmSeries,
-    figure: Figure,
-) -> Option<(Vec<u64>, Vec<u64>)> {
-    let (of_a, of_b) = (values(&a.runs, figure)?, values(&b.runs, figure)?);
-    let holds = |row: &ArmSeries, run: usize| {
-        question.forced || row.holds_to.get(run).is_some_and(|to| figure.rank() <= *to)
-    };
-    let kept = |values: Vec<u64>, holds: &dyn Fn(usize) -> bool| -> Option<Vec<u64>> {
-        let all = values.len();
-        let kept: Vec<u64> = (0..all).filter(|run| holds(*run)).map(|run| values[run]).collect();
-        (2 * kept.len() >= all).then_some(kept)
-    };
-    match question.design {
-        Design::Interleaved => {
-            let both = |run: usize| holds(a, run) && holds(b, run);
-            Some((kept(of_a, &both)?, kept(of_b, &both)?))
-        }
-        Design::Apart => {
-            Some((kept(of_a, &|run| holds(a, run))?, kept(of_b, &|run| holds(b, run))?))
-        }
-    }
-}
-
-/// The figure in every run; `None` if a run can't support it.
-fn values(runs: &[Percentiles], figure: Figure) -> Option<Vec<u64>> {
-    runs.iter().map(|run| figure.of(run)).collect()
-}
-
-/// Change of the raw echo between A and B.
-fn control(question: &Question, a: &Runs, b: &Runs, of: &ArmSeries, figure: Figure) -> Option<f64> {
-    if question.design == Design::Interleaved || !question.floor_is_control {
-        return None;
-    }
-    let floor = |runs: &Runs| {
-        let same = |row: &&ArmSeries| (&row.series, row.kind) == (&of.series, of.kind);
-        values(&runs.floors.iter().find(same)?.runs, figure)
-    };
-    let step_ns = a.step_ns.max(b.step_ns);
-    effect(question.design, &floor(a)?, &floor(b)?, None, step_ns).map(|effect| effect.change)
 }
 
 /// Why two records made apart can't be compared; empty if they can.
@@ -367,69 +162,6 @@ impl Comparison {
     pub fn candidates(&self) -> impl Iterator<Item = (char, &Comparison)> {
         ('B'..).zip(std::iter::once(self).chain(&self.others))
     }
-
-    /// Decides outcome and gates from the figures, the arms and the reasons against a comparison.
-    ///
-    /// `of_b` are the records of B, for gates with an absolute limit.
-    pub fn decide(&mut self, gates: &[Gate], of_b: &[&RunRecord]) {
-        let comparable = self.incomparable_because.is_empty() || self.forced;
-        if !comparable {
-            self.figures.iter_mut().for_each(|one| one.outcome = Outcome::Inconclusive);
-        }
-        let any = |outcome| self.figures.iter().any(|one| one.outcome == outcome);
-        (self.outcome, self.why) = match (any(Outcome::Better), any(Outcome::Worse)) {
-            _ if !comparable => (Outcome::Inconclusive, self.incomparable_because.join("; ")),
-            _ if self.figures.is_empty() => (Outcome::Inconclusive, self.too_few()),
-            (true, false) => (Outcome::Better, self.told_apart(Outcome::Better)),
-            (false, true) => (Outcome::Worse, self.told_apart(Outcome::Worse)),
-            (true, true) => (
-                Outcome::Inconclusive,
-                format!(
-                    "{}, but {}: say which one counts with --figure or --gate",
-                    self.told_apart(Outcome::Better),
-                    self.told_apart(Outcome::Worse)
-                ),
-            ),
-            (false, false) => (Outcome::Inconclusive, self.nothing_found()),
-        };
-        self.gates = gates.iter().map(|gate| gate.judge(&self.figures, of_b, comparable)).collect();
-    }
-
-    fn too_few(&self) -> String {
-        let count = |runs| if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
-        format!(
-            "A has {}, B has {}; a difference can be told from chance where a figure holds in at \
-             least {RUNS_MIN} runs of each",
-            count(self.a.runs),
-            count(self.b.runs)
-        )
-    }
-
-    fn told_apart(&self, outcome: Outcome) -> String {
-        let names =
-            self.figures.iter().filter(|one| one.outcome == outcome).map(ComparedFigure::name);
-        format!("{} in {}", outcome.name(), names.collect::<Vec<_>>().join(", "))
-    }
-
-    fn nothing_found(&self) -> String {
-        let n = self.figures.len();
-        let p_least = match self.design {
-            Design::Interleaved => 2.0 * 0.5f64.powi(self.a.runs.min(1000) as i32),
-            Design::Apart => 2.0 / choices(self.a.runs + self.b.runs, self.a.runs),
-        };
-        if p_least * n as f64 >= SIGNIFICANCE {
-            return format!(
-                "so few runs can't tell {n} figures from chance, whatever they show: make more, or \
-                 look at fewer figures"
-            );
-        }
-        "no figure differs by more than chance and this machine's noise".to_owned()
-    }
-}
-
-/// Ways to choose `m` of `n`, approximate for large results.
-fn choices(n: usize, m: usize) -> f64 {
-    (0..m).map(|at| (n - at) as f64 / (m - at) as f64).product()
 }
 
 #[cfg(test)]

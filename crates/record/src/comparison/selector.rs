@@ -24,6 +24,14 @@ impl Figure {
         }
     }
 
+    /// Its key in a record: `p99_9`, `max`.
+    pub fn key(self) -> String {
+        match self {
+            Figure::Percentile(index) => PERCENTILES[index].0.to_owned(),
+            Figure::Max => "max".to_owned(),
+        }
+    }
+
     /// Its rank, from 0 to 1.
     pub fn rank(self) -> f64 {
         match self {

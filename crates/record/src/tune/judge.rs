@@ -1,24 +1,24 @@
 //! Judges a setting by the runs of a trial, figure by figure, each with a reason if it is
 //! inconclusive.
 
+use crate::comparison::bracket;
+use crate::comparison::disturbance::{JudgedRun, between, disturbed_by, whose};
 use crate::comparison::selector::Figure;
 use crate::tune::trial::{FIGURES, NOISE_SHARE, TriedFigure, TriedSetting, Unit};
 use crate::{RunRecord, Series};
-use stats::compare::{
-    Design, Outcome, RUNS_MIN, SIGNIFICANCE, effect, effect_on_share, outcome, outcome_on_share,
-};
-use stats::permutation::holm;
+use stats::compare::{Design, RUNS_MIN, SIGNIFICANCE};
+use stats::verdict::{Difference, Method, Outcome, RunFigure, Scale, judge};
 use std::collections::BTreeMap;
 
 /// The smallest visible change of the noise share, ppm: a thousandth of all messages.
 const SHARE_STEP_PPM: u64 = 1_000;
 
 /// One run's value of a figure, or why it has none.
-type Value = Result<u64, String>;
+type Value = Result<JudgedRun, String>;
 
 /// The figures of the main series without a setting (`a`) and with it (`b`). In pairs, run i of `a`
-/// belongs to run i of `b`. A figure counts in the pairs in which it holds in both runs; the noise
-/// share always counts. [`corrected`] gives the verdicts.
+/// belongs to run i of `b`. A figure counts in the pairs in which both runs have samples enough for
+/// it. [`corrected`] gives the verdicts.
 pub fn figures(design: Design, a: &[RunRecord], b: &[RunRecord]) -> Vec<TriedFigure> {
     let step_ns = a.iter().chain(b).map(|record| record.clock_step_ns).max().unwrap_or(0);
     let percentiles = FIGURES.iter().filter_map(|name| name.parse::<Figure>().ok());
@@ -46,14 +46,9 @@ fn percentile(record: &RunRecord, figure: Figure) -> Value {
     let count = series.pooled.count;
     let value = figure.of(&series.pooled);
     let value = value.ok_or_else(|| format!("{count} messages a run are too few for it"))?;
-    match series.holds(figure.rank()) {
-        true => Ok(value),
-        false if !series.not_judged.is_empty() => Err(format!("not judged: {}", series.not_judged)),
-        false => Err(match &record.disturber {
-            Some(disturber) => format!("disturbed, mostly by {}", disturber.name),
-            None => "disturbed".to_owned(),
-        }),
-    }
+    let bracket = bracket(series, (&figure.key(), figure.rank()), value);
+    let cause = disturbed_by(record, series, 0);
+    Ok(JudgedRun { figure: RunFigure { value, bracket }, cause })
 }
 
 fn noise_share(record: &RunRecord) -> Value {
@@ -62,7 +57,8 @@ fn noise_share(record: &RunRecord) -> Value {
         Some(one) => Err(format!("not known: {}", one.unknown)),
         None => {
             let shares = series.disturbed.iter().map(|one| one.share);
-            Ok((shares.fold(0.0, f64::max) * 1e6) as u64)
+            let ppm = (shares.fold(0.0, f64::max) * 1e6) as u64;
+            Ok(JudgedRun { figure: RunFigure::exact(ppm), cause: String::new() })
         }
     }
 }
@@ -75,33 +71,34 @@ fn compared(
     b: &[Value],
     step: u64,
 ) -> TriedFigure {
-    let kept = |values: &[Value]| -> Vec<u64> { values.iter().flatten().copied().collect() };
-    let (of_a, of_b): (Vec<u64>, Vec<u64>) = match design {
+    let kept = |values: &[Value]| -> Vec<JudgedRun> { values.iter().flatten().cloned().collect() };
+    let (of_a, of_b): (Vec<JudgedRun>, Vec<JudgedRun>) = match design {
         Design::Interleaved => a.iter().zip(b).filter_map(|(a, b)| both(a, b)).unzip(),
         Design::Apart => (kept(a), kept(b)),
     };
     let what = counted(design);
     let all = a.len().min(b.len());
     let pairs = of_a.len().min(of_b.len());
-    // A figure that holds only in a few pairs would be a biased choice.
+    let scale = if unit == Unit::Ns { Scale::Factor } else { Scale::Points };
+    let is_first = figure == FIGURES[0];
+    let method = Method { design, scale, control: None, step, is_first };
+    // A figure that only a few pairs have would be a biased choice.
     let enough = pairs >= RUNS_MIN && 2 * pairs >= all;
-    let found = || match unit {
-        Unit::Ns => effect(design, &of_a, &of_b, None, step),
-        Unit::Ppm => effect_on_share(design, &of_a, &of_b, step),
-    };
-    let effect = if enough { found() } else { None };
-    let why = match effect {
-        Some(_) => String::new(),
+    let difference = if enough { between(&method, &of_a, &of_b, false) } else { None };
+    let why = match difference {
+        Some(_) => whose(&of_a, &of_b),
         None if all < RUNS_MIN => {
             format!("{all} {what} were made: at least {RUNS_MIN} are needed")
         }
         None => {
             let needed = RUNS_MIN.max(all.div_ceil(2));
-            format!("holds in {pairs} of {all} {what}, {needed} needed: {}", usual_reason(a, b))
+            format!("{pairs} of {all} {what} have it, {needed} needed: {}", usual_reason(a, b))
         }
     };
+    let effect = difference.as_ref().map(|one| one.effect.clone());
+    let range = difference.as_ref().and_then(Difference::range);
     let outcome = Outcome::Inconclusive;
-    TriedFigure { figure, unit, pairs, effect, p_adjusted: None, outcome, why }
+    TriedFigure { figure, unit, pairs, effect, range, p_adjusted: None, outcome, why, difference }
 }
 
 /// The unit of a verdict's counts.
@@ -112,8 +109,8 @@ fn counted(design: Design) -> &'static str {
     }
 }
 
-fn both(a: &Value, b: &Value) -> Option<(u64, u64)> {
-    Some((*a.as_ref().ok()?, *b.as_ref().ok()?))
+fn both(a: &Value, b: &Value) -> Option<(JudgedRun, JudgedRun)> {
+    Some((a.as_ref().ok()?.clone(), b.as_ref().ok()?.clone()))
 }
 
 /// The most frequent reason why runs don't count.
@@ -126,56 +123,47 @@ fn usual_reason(a: &[Value], b: &[Value]) -> String {
     usual.map_or_else(String::new, |(why, count)| format!("{why} ({count} runs)"))
 }
 
-/// Number of figures that hold in enough pairs.
-fn holding(figures: &[TriedFigure]) -> usize {
-    figures.iter().filter(|one| one.effect.is_some()).count()
-}
-
 /// Sets all verdicts, corrected for every figure of every setting.
-pub fn corrected(design: Design, tried: &mut [TriedSetting]) {
-    let p: Vec<f64> = tried
+pub fn corrected(tried: &mut [TriedSetting]) {
+    let differences: Vec<Vec<&Difference>> = tried
         .iter()
-        .flat_map(|one| &one.figures)
-        .filter_map(|figure| Some(figure.effect.as_ref()?.p))
+        .map(|one| one.figures.iter().filter_map(|figure| figure.difference.as_ref()).collect())
         .collect();
-    let mut adjusted = holm(&p).into_iter();
-    for one in tried {
-        for figure in &mut one.figures {
-            let Some(effect) = &figure.effect else { continue };
-            let p_adjusted = adjusted.next().unwrap_or(1.0);
-            figure.p_adjusted = Some(p_adjusted);
-            figure.outcome = match figure.unit {
-                Unit::Ns => outcome(effect, p_adjusted),
-                Unit::Ppm => outcome_on_share(effect, p_adjusted),
-            };
-            figure.why = match figure.outcome {
-                Outcome::Inconclusive if p_adjusted >= SIGNIFICANCE => {
-                    by_chance(design, figure.pairs, p.len(), p_adjusted)
-                }
-                Outcome::Inconclusive => {
-                    let floor = effect.noise_floor * 100.0;
-                    let unit = if figure.unit == Unit::Ns { "%" } else { "points" };
-                    format!("not above this machine's own noise of {floor:.1} {unit}")
-                }
+    let verdicts = judge(&differences);
+    let settings = tried.len();
+    for (one, verdicts) in tried.iter_mut().zip(verdicts) {
+        let judged = one.figures.iter_mut().filter(|figure| figure.difference.is_some());
+        for (figure, verdict) in judged.zip(verdicts) {
+            figure.p_adjusted = Some(verdict.p_adjusted);
+            figure.outcome = verdict.outcome;
+            let disturbance = std::mem::take(&mut figure.why);
+            figure.why = match verdict.outcome {
                 Outcome::Better | Outcome::Worse => String::new(),
+                Outcome::NotKnown => format!("disturbed runs of {disturbance}"),
+                Outcome::NoDifference => no_difference(figure),
+                Outcome::Inconclusive => format!(
+                    "{} pairs are too few to tell {settings} settings from chance",
+                    figure.pairs
+                ),
             };
         }
         (one.outcome, one.why) = together(one);
     }
 }
 
-/// Why a difference may be chance. The smallest possible p is that of runs that all agree.
-fn by_chance(design: Design, pairs: usize, hypotheses: usize, p_adjusted: f64) -> String {
-    let least = match design {
-        Design::Interleaved => 2.0 * 0.5_f64.powi(pairs.min(1_000) as i32),
-        Design::Apart => {
-            2.0 / (1..=pairs).map(|at| (pairs + at) as f64 / at as f64).product::<f64>()
-        }
-    };
-    let what = counted(design);
-    match least * hypotheses as f64 >= SIGNIFICANCE {
-        true => format!("{pairs} {what} are too few to tell {hypotheses} figures from chance"),
-        false => format!("no more than chance (p = {p_adjusted:.2} corrected)"),
+/// The size above which no difference was seen.
+fn no_difference(figure: &TriedFigure) -> String {
+    let Some(effect) = &figure.effect else { return String::new() };
+    let [low, high] = figure.range.unwrap_or(effect.interval);
+    let above = low.abs().max(high.abs()).max(effect.noise_floor) * 100.0;
+    let unit = if figure.unit == Unit::Ns { "%" } else { "points" };
+    let noise = effect.noise_floor * 100.0;
+    let p = figure.p_adjusted.unwrap_or(1.0);
+    match p >= SIGNIFICANCE {
+        true => format!("none above {above:.1} {unit}: no more than chance (p = {p:.2} corrected)"),
+        false => format!(
+            "none above {above:.1} {unit}: not above this machine's own noise of {noise:.1} {unit}"
+        ),
     }
 }
 
@@ -195,10 +183,8 @@ fn together(one: &TriedSetting) -> (Outcome, String) {
         }
         (true, false) => (Outcome::Worse, void),
         (false, true) => (Outcome::Better, void),
-        (false, false) if holding(&one.figures) == 0 => {
-            let why = format!("no figure holds; {void}");
-            (Outcome::Inconclusive, why.trim_end_matches("; ").to_owned())
-        }
+        (false, false) if any(Outcome::NotKnown) => (Outcome::NotKnown, void),
+        (false, false) if any(Outcome::NoDifference) => (Outcome::NoDifference, void),
         (false, false) => (Outcome::Inconclusive, void),
     }
 }

@@ -1,10 +1,12 @@
 //! `trial.json`: each setting alone compared with none, and the useful ones together.
 
 use serde::{Deserialize, Serialize};
-use stats::compare::{Effect, Outcome};
+use stats::compare::Effect;
+use stats::verdict::{Difference, Outcome};
 
-/// Version of [`Trial`]. Since 2: figures with a reason, the noise share, times.
-pub const TRIAL_SCHEMA: u32 = 2;
+/// Version of [`Trial`]. Since 2: figures with a reason, the noise share, times. Since 3: every
+/// pair counts, with its brackets; `no_difference` and `not_known`.
+pub const TRIAL_SCHEMA: u32 = 3;
 /// The compared percentiles of the main series.
 pub const FIGURES: [&str; 3] = ["p50", "p99", "p99.9"];
 /// The additional figure: the share of the main series' messages that were disturbed.
@@ -78,9 +80,10 @@ pub struct TriedSetting {
     pub seconds: f64,
     /// The figures of the main series, corrected for all settings that were tried.
     pub figures: Vec<TriedFigure>,
-    /// Verdict over all figures: worse if one is, better if one is and none is worse.
+    /// Verdict over all figures: worse if one is, better if one is and none is worse; not known if
+    /// one is not known.
     pub outcome: Outcome,
-    /// Why it is inconclusive, and other remarks.
+    /// Remarks, such as why pairs were void.
     pub why: String,
 }
 
@@ -104,15 +107,21 @@ pub struct TriedFigure {
     pub figure: String,
     /// The unit of the effect's `a`, `b` and `added_ns`.
     pub unit: Unit,
-    /// Pairs in which it holds in both runs; only those count.
+    /// Pairs in which both runs have samples enough for it; only those count.
     pub pairs: usize,
     /// `null` if too few pairs count. For the noise share, `change`, its interval and the noise
     /// floor are differences in percentage points: 0.05 is five points more.
     pub effect: Option<Effect>,
+    /// The interval of the effect's `change`, widened by all that disturbance may have done; `null`
+    /// if not judged.
+    pub range: Option<[f64; 2]>,
     /// The effect's `p`, corrected for all figures of all settings (Holm 1979).
     pub p_adjusted: Option<f64>,
     /// Verdict; `b` is with the setting.
     pub outcome: Outcome,
-    /// Why it is inconclusive; empty otherwise.
+    /// Why it is neither better nor worse; empty otherwise.
     pub why: String,
+    /// The difference that is judged.
+    #[serde(skip)]
+    pub difference: Option<Difference>,
 }

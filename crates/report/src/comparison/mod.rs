@@ -2,7 +2,9 @@
 
 mod page;
 mod table;
+mod words;
 
 pub use page::comparison_page;
-pub(crate) use table::verdict;
 pub use table::{comparison, gates};
+pub use words::headlines;
+pub(crate) use words::{figures, headline};

@@ -1,17 +1,18 @@
 //! `report.html` of a comparison: the verdicts, an interval per figure, the curves of all arms over
 //! each other.
 
-use crate::comparison::table::{arms, figures_of, short_verdict, verdict};
+use crate::comparison::table::{arms, figures_of};
+use crate::comparison::words::{self, headline, short_verdict};
 use crate::page;
 use crate::plot::curves::{Bounds, Curve};
 use crate::plot::{class, legend};
-use crate::text::number::{share, us};
+use crate::text::number::share;
 use maud::{Markup, PreEscaped, html};
 use record::Percentiles;
 use record::comparison::compared::ComparedFigure;
 use record::comparison::gate::{GateOutcome, GateResult};
 use record::comparison::{Arm, ArmSeries, Comparison};
-use stats::compare::Outcome;
+use stats::verdict::Outcome;
 use stats::{PERCENTILES, median};
 use std::fmt::Write;
 
@@ -40,7 +41,7 @@ pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
     let body = html! {
         h1 { (title) }
         @for (letter, one) in comparison.candidates() {
-            p { span class=(verdict_class(one.outcome)) { (verdict(letter, one.outcome)) } ": " (one.why) "." }
+            p { span class=(verdict_class(one.outcome)) { (headline(letter, one, &comparison.a)) } ": " (one.why) "." }
         }
         p class="quiet" { (comparison.started) " · " (comparison.tool) }
         (arms_table(comparison))
@@ -49,7 +50,7 @@ pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
         }
         @if comparison.forced { p class="warn" { "Forced: void runs and other machines were not refused." } }
         (gates(comparison))
-        (figures(&figures_of(comparison), is_pair))
+        (figures(comparison, is_pair))
         (curves(comparison))
         @if !differs.is_empty() {
             h2 { "What differs" }
@@ -63,14 +64,16 @@ pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
         @for (letter, arm) in arms(comparison) { (records(letter, arm)) }
         (page::embedded("comparison", json))
     };
-    page::frame(&format!("{title} · {}", verdict('B', comparison.outcome)), &body)
+    let first = headline('B', comparison, &comparison.a);
+    page::frame(&format!("{title} · {first}"), &body)
 }
 
 fn verdict_class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Better => "verdict good",
         Outcome::Worse => "verdict bad",
-        Outcome::Inconclusive => "verdict warn",
+        Outcome::NoDifference => "verdict",
+        Outcome::NotKnown | Outcome::Inconclusive => "verdict warn",
     }
 }
 
@@ -124,10 +127,12 @@ fn gates(comparison: &Comparison) -> Markup {
     }
 }
 
-fn figures(figures: &[(char, &ComparedFigure)], is_pair: bool) -> Markup {
-    let figures: Vec<(String, &ComparedFigure)> = figures
-        .iter()
-        .map(|(letter, one)| (format!("{}{}", of(*letter, is_pair), one.name()), *one))
+fn figures(comparison: &Comparison, is_pair: bool) -> Markup {
+    let figures: Vec<(String, &Comparison, &ComparedFigure)> = figures_of(comparison)
+        .into_iter()
+        .map(|(letter, one, figure)| {
+            (format!("{}{}", of(letter, is_pair), figure.name()), one, figure)
+        })
         .collect();
     let candidate = if is_pair { "B" } else { "candidate" };
     let whole = if is_pair { "B" } else { "Each candidate" };
@@ -137,45 +142,49 @@ fn figures(figures: &[(char, &ComparedFigure)], is_pair: bool) -> Markup {
             figure class="full" { (PreEscaped(intervals(&figures))) }
             p class="quiet" {
                 (whole) " against A. The bar is the interval of the change, at least 95 %; the dot is its estimate; the shaded "
-                "part is what A against A shows here. Filled bars are beyond chance and beyond that noise."
+                "part is what A against A shows here. Filled bars are beyond chance, beyond that noise and beyond "
+                "what disturbed the runs. A ? marks a figure that does not hold in half of its runs."
             }
             div class="box" {
                 table {
                     thead {
                         tr {
                             th scope="col" { "us" }
-                            @for name in ["A", candidate, "change", "interval", "noise", "p"] {
+                            @for name in ["A", candidate, "change", "interval", "with disturbance", "noise", "p"] {
                                 th scope="col" class="n" { (name) }
                             }
                             th scope="col" { "verdict" }
                         }
                     }
-                    tbody { @for (name, one) in &figures { (row(name, one)) } }
+                    tbody { @for (name, one, figure) in &figures { (row(name, one, figure)) } }
                 }
             }
         }
     }
 }
 
-fn row(name: &str, one: &ComparedFigure) -> Markup {
-    let effect = &one.effect;
+fn row(name: &str, one: &Comparison, figure: &ComparedFigure) -> Markup {
+    let effect = &figure.effect;
+    let [a, b] = words::figures(one, figure);
+    let range = figure.range.map(|[low, high]| format!("{} … {}", share(low), share(high)));
     html! {
         tr {
             th scope="row" { (name) }
-            td class="n" { (us(effect.a)) }
-            td class="n" { (us(effect.b)) }
+            td class="n" { (a) }
+            td class="n" { (b) }
             td class="n" { (share(effect.change)) }
             td class="n" { (share(effect.interval[0])) " … " (share(effect.interval[1])) }
+            td class="n" { (range.as_deref().unwrap_or("not judged")) }
             td class="n" { (share(effect.noise_floor).trim_start_matches('+')) }
-            td class="n" { (format!("{:.4}", one.p_adjusted)) }
-            td { (short_verdict(one.outcome)) }
+            td class="n" { (format!("{:.4}", figure.p_adjusted)) }
+            td { (short_verdict(figure)) }
         }
     }
 }
 
 /// A bar per figure on one linear axis of changes.
-fn intervals(figures: &[(String, &ComparedFigure)]) -> String {
-    let ends = figures.iter().flat_map(|(_, one)| {
+fn intervals(figures: &[(String, &Comparison, &ComparedFigure)]) -> String {
+    let ends = figures.iter().flat_map(|(_, _, one)| {
         let [low, high] = one.effect.interval;
         [low.abs(), high.abs(), one.effect.noise_floor]
     });
@@ -200,12 +209,12 @@ fn intervals(figures: &[(String, &ComparedFigure)]) -> String {
             share(tick)
         );
     }
-    for (number, (name, one)) in figures.iter().enumerate() {
+    for (number, (name, _, one)) in figures.iter().enumerate() {
         let (y, effect) = (number as f64 * ROW, &one.effect);
         let name = html! { (name) }.into_string();
         let [low, high] = effect.interval.map(x);
         let noise = [x(-effect.noise_floor), x(effect.noise_floor)];
-        let class = if one.outcome == Outcome::Inconclusive { "disturbed" } else { "holds" };
+        let class = if one.outcome.is_difference() { "holds" } else { "disturbed" };
         let _ = write!(
             svg,
             "<text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>\

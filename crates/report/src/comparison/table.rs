@@ -1,13 +1,13 @@
 //! A comparison for a terminal.
 
+use crate::comparison::words::{self, headline, short_verdict};
 use crate::text::grid::{Grid, cells};
-use crate::text::number::{share, us};
+use crate::text::number::share;
 use crate::text::terminal::{Terminal, shortened, wrap};
 use record::comparison::compared::ComparedFigure;
 use record::comparison::gate::GateResult;
 use record::comparison::{Arm, Comparison};
-use stats::compare::{Design, Outcome};
-use std::fmt::Write;
+use stats::compare::Design;
 
 /// Columns of a subject's name.
 const NAME_WIDTH: usize = 20;
@@ -16,7 +16,7 @@ const NAME_WIDTH: usize = 20;
 pub fn comparison(comparison: &Comparison, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     for (letter, one) in comparison.candidates() {
-        let _ = writeln!(out, "{}", verdict(letter, one.outcome));
+        wrap(&mut out, "", &headline(letter, one, &comparison.a));
         wrap(&mut out, "  ", &one.why);
     }
     arms(comparison).for_each(|(letter, one)| arm(&mut out, letter, one));
@@ -43,7 +43,7 @@ pub fn comparison(comparison: &Comparison, columns: usize) -> String {
             wrap(&mut out, "  ! ", because);
         }
     }
-    figures(&mut out, &figures_of(comparison));
+    figures(&mut out, comparison);
     for (letter, one) in comparison.candidates() {
         let of = if is_pair { String::new() } else { format!("{letter} ") };
         out.push_str(&gates_of(&of, &one.gates, columns));
@@ -77,17 +77,6 @@ fn gates_of(of: &str, gates: &[GateResult], columns: usize) -> String {
     out.into_text()
 }
 
-/// The verdict in a sentence.
-pub(crate) fn verdict(letter: char, outcome: Outcome) -> String {
-    match outcome {
-        Outcome::Better => format!("{letter} is BETTER than A"),
-        Outcome::Worse => format!("{letter} is WORSE than A"),
-        Outcome::Inconclusive => {
-            format!("INCONCLUSIVE: {letter} is neither better nor worse than A")
-        }
-    }
-}
-
 /// All arms with their letters: A, then the candidates.
 pub(crate) fn arms(comparison: &Comparison) -> impl Iterator<Item = (char, &Arm)> {
     let candidates = comparison.candidates().map(|(letter, one)| (letter, &one.b));
@@ -95,18 +84,18 @@ pub(crate) fn arms(comparison: &Comparison) -> impl Iterator<Item = (char, &Arm)
 }
 
 /// The figures of all candidates, grouped by name.
-pub(crate) fn figures_of(comparison: &Comparison) -> Vec<(char, &ComparedFigure)> {
-    let mut figures: Vec<(char, &ComparedFigure)> = comparison
+pub(crate) fn figures_of(comparison: &Comparison) -> Vec<(char, &Comparison, &ComparedFigure)> {
+    let mut figures: Vec<(char, &Comparison, &ComparedFigure)> = comparison
         .candidates()
-        .flat_map(|(letter, one)| one.figures.iter().map(move |figure| (letter, figure)))
+        .flat_map(|(letter, one)| one.figures.iter().map(move |figure| (letter, one, figure)))
         .collect();
     let mut names: Vec<String> = Vec::new();
-    for (_, figure) in &figures {
+    for (_, _, figure) in &figures {
         if !names.contains(&figure.name()) {
             names.push(figure.name());
         }
     }
-    figures.sort_by_key(|(_, figure)| names.iter().position(|name| *name == figure.name()));
+    figures.sort_by_key(|(_, _, figure)| names.iter().position(|name| *name == figure.name()));
     figures
 }
 
@@ -118,14 +107,15 @@ fn arm(out: &mut Terminal, letter: char, arm: &Arm) {
     );
 }
 
-fn figures(out: &mut Terminal, figures: &[(char, &ComparedFigure)]) {
+fn figures(out: &mut Terminal, comparison: &Comparison) {
+    let figures = figures_of(comparison);
     if figures.is_empty() {
         return;
     }
-    let has_letters = figures.iter().any(|(letter, _)| *letter != 'B');
+    let has_letters = !comparison.others.is_empty();
     let (mut subject, mut title) = (String::new(), String::new());
     let mut rows = Vec::new();
-    for (letter, figure) in figures {
+    for (letter, one, figure) in &figures {
         let effect = &figure.effect;
         let (of, named) = (figure.subject.clone(), figure_title(figure));
         let mut row = vec![
@@ -134,22 +124,26 @@ fn figures(out: &mut Terminal, figures: &[(char, &ComparedFigure)]) {
         ];
         (subject, title) = (of, named);
         row.extend(has_letters.then(|| letter.to_string()));
+        row.extend(words::figures(one, figure));
         row.extend([
-            us(effect.a),
-            us(effect.b),
             share(effect.change),
             format!("{} … {}", share(effect.interval[0]), share(effect.interval[1])),
             share(effect.noise_floor).trim_start_matches('+').to_owned(),
             format!("{:.4}", figure.p_adjusted),
-            short_verdict(figure.outcome).to_owned(),
+            short_verdict(figure),
         ]);
         rows.push(row);
     }
-    let notes = vec![
-        "Noise: what A against A shows 95 times of 100 here; p: of all figures together (Holm). A verdict \
+    let mut notes = vec![
+        "Noise: what A against A shows 95 times of 100 here; p: of all figures together. A verdict \
          needs both: p below 0.05 and a change above the noise."
             .to_owned(),
     ];
+    notes.extend(figures.iter().any(|(_, _, figure)| !figure.holds).then(|| {
+        "?: does not hold in half of its runs. Not known: disturbance of the runs may have made the \
+         difference, or hidden one."
+            .to_owned()
+    }));
     let mut head = cells(["us", ""]);
     head.extend(has_letters.then(String::new));
     let candidate = if has_letters { "candidate" } else { "B" };
@@ -160,12 +154,4 @@ fn figures(out: &mut Terminal, figures: &[(char, &ComparedFigure)]) {
 
 fn figure_title(figure: &ComparedFigure) -> String {
     format!("{} {} {}", figure.series, figure.kind.name(), figure.figure)
-}
-
-pub(crate) fn short_verdict(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Better => "better",
-        Outcome::Worse => "WORSE",
-        Outcome::Inconclusive => "-",
-    }
 }

@@ -5,7 +5,8 @@ use record::Kind;
 use record::comparison::compared::ComparedFigure;
 use record::comparison::gate::{GateOutcome, GateResult};
 use record::comparison::{Arm, Comparison, SCHEMA};
-use stats::compare::{Design, Effect, Outcome};
+use stats::compare::{Design, Effect};
+use stats::verdict::Outcome;
 
 fn arm(name: &str) -> Arm {
     Arm { name: name.to_owned(), runs: 12, ..Arm::default() }
@@ -27,6 +28,10 @@ fn figure(figure: &str, change: f64, outcome: Outcome) -> ComparedFigure {
             noise_floor: 0.031,
             p: 0.0005,
         },
+        range: Some([change - 0.03, change + 0.02]),
+        held: [12, 12],
+        holds: true,
+        disturbance: String::new(),
         p_adjusted: 0.001,
         outcome,
     }
@@ -50,7 +55,7 @@ fn comparison() -> Comparison {
         forced: false,
         figures: vec![
             figure("p50", 0.42, Outcome::Worse),
-            figure("p99.9", 0.01, Outcome::Inconclusive),
+            figure("p99.9", 0.01, Outcome::NoDifference),
         ],
         outcome: Outcome::Worse,
         why: "worse in rust.order.service.p50".to_owned(),
@@ -82,17 +87,17 @@ fn the_verdict_comes_first_and_everything_fits() {
     let text = report::comparison(&comparison(), 100);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     expect![[r#"
-        B is WORSE than A
+        A 12.3 us, B 17.5 us (order service p50): B is WORSE by 42 % (+40 to +44)
           worse in rust.order.service.p50
           A: exchange.backend=spin (12 runs)
           B: exchange.backend=block (12 runs)
           runs: interleaved A B B A; one pair was void and made again
 
-        us                            A     B  change  95 % interval  noise       p  verdict
-        rust  order service p50    12.3  17.5    +42%    +40% … +44%   3.1%  0.0010    WORSE
-              order service p99.9  12.3  12.5   +1.0%  -1.0% … +3.0%   3.1%  0.0010        -
-          Noise: what A against A shows 95 times of 100 here; p: of all figures together (Holm). A verdict
-          needs both: p below 0.05 and a change above the noise.
+        us                            A     B  change  95 % interval  noise       p       verdict
+        rust  order service p50    12.3  17.5    +42%    +40% … +44%   3.1%  0.0010         WORSE
+              order service p99.9  12.3  12.5   +1.0%  -1.0% … +3.0%   3.1%  0.0010  none > 3.1 %
+          Noise: what A against A shows 95 times of 100 here; p: of all figures together. A verdict needs
+          both: p below 0.05 and a change above the noise.
 
           gate failed: order.service.p50 <= +5%
             rust.order.service.p50: +42.0 %, between +40.0 % and +44.0 %
@@ -106,21 +111,21 @@ fn the_verdict_comes_first_and_everything_fits() {
 fn several_candidates_stand_in_one_table() {
     let text = report::comparison(&of_three(), 100);
     expect![[r#"
-        B is WORSE than A
+        A 12.3 us, B 17.5 us (order service p50): B is WORSE by 42 % (+40 to +44)
           worse in rust.order.service.p50
-        C is BETTER than A
+        A 12.3 us, C 11.1 us (order service p50): C is BETTER by 10 % (-12 to -8.0)
           better in rust.order.service.p50
           A: exchange.backend=spin (12 runs)
           B: exchange.backend=block (12 runs)
           C: exchange.gateways=1 (12 runs)
           runs: interleaved there and back, A B C … C B A; one round was void and made again
 
-        us                               A  candidate  change  95 % interval  noise       p  verdict
-        rust  order service p50    B  12.3       17.5    +42%    +40% … +44%   3.1%  0.0010    WORSE
-                                   C  12.3       11.1    -10%   -12% … -8.0%   3.1%  0.0010   better
-              order service p99.9  B  12.3       12.5   +1.0%  -1.0% … +3.0%   3.1%  0.0010        -
-          Noise: what A against A shows 95 times of 100 here; p: of all figures together (Holm). A verdict
-          needs both: p below 0.05 and a change above the noise.
+        us                               A  candidate  change  95 % interval  noise       p       verdict
+        rust  order service p50    B  12.3       17.5    +42%    +40% … +44%   3.1%  0.0010         WORSE
+                                   C  12.3       11.1    -10%   -12% … -8.0%   3.1%  0.0010        better
+              order service p99.9  B  12.3       12.5   +1.0%  -1.0% … +3.0%   3.1%  0.0010  none > 3.1 %
+          Noise: what A against A shows 95 times of 100 here; p: of all figures together. A verdict needs
+          both: p below 0.05 and a change above the noise.
 
           B gate failed: order.service.p50 <= +5%
             rust.order.service.p50: +42.0 %, between +40.0 % and +44.0 %
@@ -132,7 +137,7 @@ fn several_candidates_stand_in_one_table() {
     "#]]
     .assert_eq(&text);
     let page = report::comparison_page(&of_three(), "{}");
-    for words in ["A against each of B to C", "C is BETTER than A", "C: rust.order.service.p50"] {
+    for words in ["A against each of B to C", "C is BETTER by 10 %", "C: rust.order.service.p50"] {
         assert!(page.contains(words), "no {words:?} in the page");
     }
     let summary = report::summary::markdown_of_comparison(&of_three());
@@ -153,5 +158,48 @@ fn what_is_forced_or_cannot_be_compared_is_said_aloud() {
     let text = report::comparison(&incomparable, 100);
     for words in ["INCONCLUSIVE", "! forced", "! B is void: lost replies", "made apart"] {
         assert!(text.contains(words), "no {words:?} in {text}");
+    }
+}
+
+/// Regression: a factor of three ended in INCONCLUSIVE without a figure, because no p50 held.
+#[test]
+fn figures_that_do_not_hold_are_shown_and_marked() {
+    let wide = |outcome, range| ComparedFigure {
+        held: [2, 12],
+        holds: false,
+        range: Some(range),
+        disturbance: "A, mostly by stress (does not hold in 10 of 12 runs)".to_owned(),
+        ..figure("p50", 2.01, outcome)
+    };
+    let of = |outcome, range| Comparison {
+        figures: vec![wide(outcome, range)],
+        outcome,
+        why: "the reason".to_owned(),
+        gates: Vec::new(),
+        ..comparison()
+    };
+    let first = |comparison: &Comparison| -> String {
+        report::comparison(comparison, 100)
+            .lines()
+            .take_while(|line| !line.contains("reason"))
+            .collect()
+    };
+    let worse = of(Outcome::Worse, [1.5, 2.1]);
+    let line = "A 12.3 us?, B 37.1 us (order service p50): B is WORSE by 201 % (+199 to +203)";
+    assert_eq!(first(&worse), line);
+    let text = report::comparison(&worse, 100);
+    assert!(text.contains("12.3?") && text.contains("?: does not hold in half"), "{text}");
+    let unknown = of(Outcome::NotKnown, [-0.2, 2.1]);
+    let words = first(&unknown);
+    assert!(words.contains("NOT KNOWN: disturbed. B measured +201 %"), "{words}");
+    assert!(words.contains("the disturbance allows -20 to +210"), "{words}");
+    let close = of(Outcome::NoDifference, [-0.02, 0.031]);
+    assert!(first(&close).contains("no difference seen above 3.1 %"), "{}", first(&close));
+    // Page and Markdown say the same.
+    for comparison in [worse, unknown, close] {
+        let line = report::headlines(&comparison).remove(0);
+        assert!(report::comparison_page(&comparison, "{}").contains(&line), "{line}");
+        let markdown = report::summary::markdown_of_comparison(&comparison);
+        assert!(markdown.contains(&line), "{markdown}");
     }
 }

@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 use record::tune::{Trial, TriedFigure, TriedSetting, Unit, UntriedSetting};
-use stats::compare::{Effect, Outcome};
+use stats::compare::Effect;
+use stats::verdict::Outcome;
 
 fn figure(figure: &str, effect: Option<Effect>, why: &str) -> TriedFigure {
     TriedFigure {
@@ -10,9 +11,11 @@ fn figure(figure: &str, effect: Option<Effect>, why: &str) -> TriedFigure {
         unit: Unit::Ns,
         pairs: 12,
         effect,
+        range: None,
         p_adjusted: None,
         outcome: Outcome::Inconclusive,
         why: why.to_owned(),
+        difference: None,
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Scenarios(ScenariosArguments),
     /// Print run records, one or several side by side; merge records, or list a directory of them
     Report(ReportArguments),
-    /// Compare A with B: better, worse or inconclusive
+    /// Compare A with B: better, worse, no difference or not known
     ///
     /// A and B are two run records, or two or more treatments that are measured now, interleaved
     /// A B B A or A B C C B A: a scenario (name or file, followed by KEY=VALUE), KEY=VALUE alone

@@ -20,7 +20,8 @@ use record::comparison::gate::{Gate, GateOutcome, GateResult};
 use record::comparison::selector::Figure;
 use record::comparison::{self, Arm, Comparison};
 use record::directory;
-use stats::compare::{Design, Outcome};
+use stats::compare::Design;
+use stats::verdict::Outcome;
 use std::path::{Path, PathBuf};
 
 /// Runs of each treatment by default: twelve pairs find a shift of three times the noise floor nine
@@ -178,7 +179,8 @@ fn finish(
     }
     let markdown = || report::summary::markdown_of_comparison(comparison);
     let gates = gates_of(comparison);
-    write_summaries(&arguments.summaries, "tickpath compare", error, &gates, markdown)?;
+    let said = (&report::headlines(comparison)[..], &gates[..]);
+    write_summaries(&arguments.summaries, "tickpath compare", error, said, markdown)?;
     if arguments.output.json {
         return print_json(comparison);
     }

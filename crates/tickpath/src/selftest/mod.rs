@@ -19,7 +19,8 @@ use record::{Kind, RunRecord, Verdict};
 use report::Finding;
 use scenario::Interrupt;
 use scenario::experiment::{Experiment, Rounds, Side, Treatment};
-use stats::compare::{Design, Outcome, SIGNIFICANCE};
+use stats::compare::{Design, SIGNIFICANCE};
+use stats::verdict::Outcome;
 use std::path::{Path, PathBuf};
 
 /// Delay of the exchange's answers.
@@ -165,7 +166,7 @@ fn same(bench: &Bench<'_>) -> anyhow::Result<Finding> {
         looked_at: figures.len(),
         told_apart: figures
             .iter()
-            .filter(|figure| figure.outcome != Outcome::Inconclusive)
+            .filter(|figure| figure.outcome.is_difference())
             .map(ComparedFigure::name)
             .collect(),
     })

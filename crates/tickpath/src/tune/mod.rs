@@ -20,7 +20,7 @@ use anyhow::{Context, bail};
 use host::Root;
 use record::tune::{SCHEMA, StepResult, Survey, TRIAL_SCHEMA, Trial, TuneReport};
 use seen::{Seen, planned};
-use stats::compare::Outcome;
+use stats::verdict::Outcome;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 

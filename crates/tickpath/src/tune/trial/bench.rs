@@ -12,7 +12,8 @@ use record::RunRecord;
 use record::tune::{SettingState, Survey, Trial, TriedSetting, UntriedSetting, corrected, figures};
 use scenario::Interrupt;
 use scenario::experiment::{Experiment, Rounds, Side, Switch, Treatment};
-use stats::compare::{Design, Outcome};
+use stats::compare::Design;
+use stats::verdict::Outcome;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,7 @@ impl Bench<'_> {
                 break;
             }
         }
-        corrected(Design::Interleaved, &mut trial.tried);
+        corrected(&mut trial.tried);
         let helps = |one: &&TriedSetting| one.outcome == Outcome::Better;
         trial.chosen = trial.tried.iter().filter(helps).map(|one| one.id.clone()).collect();
         if trial.chosen.is_empty() || trial.ended_because.is_some() {
@@ -101,7 +102,7 @@ impl Bench<'_> {
         match self.against_none(CONFIRMATION, &name, &chosen, (pairs, Some(deadline)))? {
             Ok(tried) => {
                 let mut confirmation = vec![tried];
-                corrected(Design::Interleaved, &mut confirmation);
+                corrected(&mut confirmation);
                 trial.confirmation = confirmation.pop();
             }
             Err(why) => trial.ended_because = Some(why),

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use clock::{Deadline, monotonic_ns};
-use record::tune::{FIGURES, SettingState, UntriedSetting};
+use record::tune::{SettingState, UntriedSetting};
 use scenario::experiment::ROUNDS_MAX;
 use stats::compare::{RUNS_MIN, SIGNIFICANCE};
 use std::time::Duration;
@@ -110,11 +110,11 @@ fn after(seconds: f64) -> Deadline {
 }
 
 /// Pairs without which no effect of `settings` settings could pass the correction: of n pairs,
-/// chance alone gives the same sign to all with probability 2 / 2^n. Beside the percentiles there
-/// is the noise share.
+/// chance alone gives the same sign to all with probability 2 / 2^n. The figures of a setting are
+/// two families, p50 and the others (stats::verdict).
 fn pairs_needed(settings: usize) -> u32 {
-    let hypotheses = (settings.max(1) * (FIGURES.len() + 1)) as f64;
-    let needed = (2.0 * hypotheses / SIGNIFICANCE).log2().floor() as u32 + 1;
+    let families = (2 * settings.max(1)) as f64;
+    let needed = (2.0 * families / SIGNIFICANCE).log2().floor() as u32 + 1;
     needed.max(RUNS_MIN as u32)
 }
 
@@ -154,7 +154,7 @@ mod tests {
     fn slower_runs_leave_the_last_settings_out() {
         let budget = budget(10.0, 1.0);
         let (pairs, _) = budget.next(10, 10, 16).unwrap();
-        assert!((11..=16).contains(&pairs), "{pairs}");
+        assert!((9..=16).contains(&pairs), "{pairs}");
         let slower = Budget { run_s: 2.0, ..budget };
         let (pairs, _) = slower.next(10, 10, 16).unwrap();
         assert!(pairs >= pairs_needed(10), "{pairs}: fewer settings, not fewer pairs");
@@ -167,8 +167,7 @@ mod tests {
         for settings in [1, 5, 30] {
             let pairs = pairs_needed(settings);
             let least = 2.0 / 2_f64.powi(pairs as i32);
-            let figures = FIGURES.len() + 1;
-            assert!(least * (settings * figures) as f64 <= SIGNIFICANCE, "{settings}");
+            assert!(least * settings as f64 <= SIGNIFICANCE, "{settings}");
         }
     }
 }

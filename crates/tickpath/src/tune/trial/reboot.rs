@@ -18,7 +18,8 @@ use record::tune::{SettingState, State, Survey, Trial, TriedSetting, corrected, 
 use record::{RunRecord, directory};
 use scenario::Interrupt;
 use serde::{Deserialize, Serialize};
-use stats::compare::{Design, Outcome, RUNS_MIN};
+use stats::compare::{Design, RUNS_MIN};
+use stats::verdict::Outcome;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -164,7 +165,7 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
         outcome: Outcome::Inconclusive,
         why: String::new(),
     }];
-    corrected(Design::Apart, &mut tried);
+    corrected(&mut tried);
     let [one] = tried;
     let outcome = one.outcome;
     trial.pairs = one.pairs as u32;

@@ -15,7 +15,7 @@ use host::{Cores, Root};
 use record::directory;
 use record::tune::{TRIAL_SCHEMA, Trial};
 use scenario::Conduct;
-use stats::compare::Outcome;
+use stats::verdict::Outcome;
 use std::path::{Path, PathBuf};
 
 /// The scenario, cores, machine and directory of a trial.

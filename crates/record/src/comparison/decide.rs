@@ -1,0 +1,82 @@
+//! The verdict over all figures of a comparison.
+
+use crate::RunRecord;
+use crate::comparison::Comparison;
+use crate::comparison::compared::ComparedFigure;
+use crate::comparison::gate::Gate;
+use stats::compare::RUNS_MIN;
+use stats::verdict::Outcome;
+
+impl Comparison {
+    /// Decides outcome and gates from the figures, the arms and the reasons against a comparison.
+    ///
+    /// `of_b` are the records of B, for gates with an absolute limit.
+    pub fn decide(&mut self, gates: &[Gate], of_b: &[&RunRecord]) {
+        let comparable = self.incomparable_because.is_empty() || self.forced;
+        if !comparable {
+            self.figures.iter_mut().for_each(|one| one.outcome = Outcome::Inconclusive);
+        }
+        let any = |outcome| self.figures.iter().any(|one| one.outcome == outcome);
+        (self.outcome, self.why) = match (any(Outcome::Better), any(Outcome::Worse)) {
+            _ if !comparable => (Outcome::Inconclusive, self.incomparable_because.join("; ")),
+            _ if self.figures.is_empty() => (Outcome::Inconclusive, self.too_few()),
+            (true, false) => (Outcome::Better, self.said([Outcome::Better, Outcome::NotKnown])),
+            (false, true) => (Outcome::Worse, self.said([Outcome::Worse, Outcome::NotKnown])),
+            (true, true) => {
+                let both = self.said([Outcome::Better, Outcome::Worse]);
+                let why = format!("{both}: say which one counts with --figure or --gate");
+                (Outcome::Inconclusive, why)
+            }
+            (false, false) if any(Outcome::Inconclusive) => {
+                let n = self.b.runs;
+                let why = format!(
+                    "{n} runs of each can't tell so many candidates from chance, whatever they \
+                     show: make more"
+                );
+                (Outcome::Inconclusive, why)
+            }
+            (false, false) => {
+                let outcome =
+                    if any(Outcome::NotKnown) { Outcome::NotKnown } else { Outcome::NoDifference };
+                (outcome, self.said([Outcome::NotKnown, Outcome::NoDifference]))
+            }
+        };
+        self.gates = gates.iter().map(|gate| gate.judge(&self.figures, of_b, comparable)).collect();
+    }
+
+    fn too_few(&self) -> String {
+        let count = |runs| if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+        format!(
+            "A has {}, B has {}; a difference can be told from chance where each has {RUNS_MIN} \
+             runs with enough samples for the figure",
+            count(self.a.runs),
+            count(self.b.runs)
+        )
+    }
+
+    /// Which figures have these outcomes, and why they are not known.
+    fn said(&self, outcomes: [Outcome; 2]) -> String {
+        let of = |outcome: Outcome| -> Option<String> {
+            let all = || self.figures.iter().filter(|one| one.outcome == outcome);
+            let names: Vec<String> = all().map(ComparedFigure::name).collect();
+            let names = names.join(", ");
+            let first = all().next()?;
+            Some(match outcome {
+                Outcome::NotKnown => {
+                    format!("not known in {names}: disturbed runs of {}", first.disturbance)
+                }
+                Outcome::NoDifference if first.held != [self.a.runs, self.b.runs] => {
+                    format!("no difference in {names}; disturbed runs of {}", first.disturbance)
+                }
+                outcome => format!("{} in {names}", outcome.name()),
+            })
+        };
+        outcomes.into_iter().filter_map(of).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The figure that stands for all: the first one with the outcome of all.
+    pub fn main_figure(&self) -> Option<&ComparedFigure> {
+        let of_all = self.figures.iter().find(|one| one.outcome == self.outcome);
+        of_all.or(self.figures.first())
+    }
+}

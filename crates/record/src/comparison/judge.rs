@@ -1,0 +1,120 @@
+//! Compares the figures of A's runs with those of the candidates.
+
+use crate::comparison::compared::ComparedFigure;
+use crate::comparison::disturbance::{between, whose};
+use crate::comparison::runs::{ArmSeries, Runs};
+use crate::comparison::selector::Figure;
+use stats::compare::{Design, effect};
+use stats::verdict::{Difference, Method, Scale, Verdict, judge};
+
+/// Settings of a comparison.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// How the runs were made.
+    pub design: Design,
+    /// The figures to compare in each series.
+    pub figures: Vec<Figure>,
+    /// Whether the raw echo is the same in A and B, so that it can't have changed. It is then the
+    /// control of runs made apart.
+    pub floor_is_control: bool,
+    /// Ignore what disturbed the runs (`--force`).
+    pub forced: bool,
+}
+
+/// Compares every figure that A and B have in every run. None if there are too few runs.
+pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<ComparedFigure> {
+    compare_all(question, a, &[b]).pop().unwrap_or_default()
+}
+
+/// Compares each of `candidates` with `a`, as [`compare`] does. The correction covers all figures
+/// of all candidates.
+pub fn compare_all(
+    question: &Question,
+    a: &Runs,
+    candidates: &[&Runs],
+) -> Vec<Vec<ComparedFigure>> {
+    let found: Vec<Vec<Found>> = candidates.iter().map(|b| differences(question, a, b)).collect();
+    let verdicts = judge(
+        &found
+            .iter()
+            .map(|one| one.iter().map(|one| &one.difference).collect())
+            .collect::<Vec<_>>(),
+    );
+    let pairs = found.into_iter().zip(verdicts);
+    pairs
+        .map(|(all, verdicts)| all.into_iter().zip(verdicts).map(Found::compared).collect())
+        .collect()
+}
+
+/// A figure of a row of A, and how B's differs from it.
+struct Found<'a> {
+    row: &'a ArmSeries,
+    figure: Figure,
+    difference: Difference,
+    /// Arms with disturbed runs, and the cause.
+    disturbance: String,
+}
+
+impl Found<'_> {
+    fn compared((found, verdict): (Found<'_>, Verdict)) -> ComparedFigure {
+        let Found { row, figure, difference, disturbance } = found;
+        ComparedFigure {
+            subject: row.subject.clone(),
+            series: row.series.clone(),
+            kind: row.kind,
+            figure: figure.name(),
+            range: difference.range(),
+            held: difference.held,
+            holds: difference.holds(),
+            p_adjusted: verdict.p_adjusted,
+            outcome: verdict.outcome,
+            disturbance,
+            effect: difference.effect,
+        }
+    }
+}
+
+fn differences<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>> {
+    // With one subject in each, compare those two, whatever their names.
+    let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
+    let first = question.figures.iter().map(|figure| figure.rank()).fold(1.0, f64::min);
+    let mut found = Vec::new();
+    for row in &a.rows {
+        let same = |of_b: &&ArmSeries| {
+            (&of_b.series, of_b.kind) == (&row.series, row.kind)
+                && (alone || of_b.subject == row.subject)
+        };
+        let Some(of_b) = b.rows.iter().find(same) else { continue };
+        for figure in &question.figures {
+            let method = Method {
+                design: question.design,
+                scale: Scale::Factor,
+                control: control(question, a, b, row, *figure),
+                step: a.step_ns.max(b.step_ns),
+                is_first: figure.rank() <= first,
+            };
+            let runs = row.figures(*figure).zip(of_b.figures(*figure));
+            let Some((of_a, of_b)) = runs else { continue };
+            let difference = between(&method, &of_a, &of_b, question.forced);
+            if let Some(difference) = difference {
+                let disturbance = whose(&of_a, &of_b);
+                found.push(Found { row, figure: *figure, difference, disturbance });
+            }
+        }
+    }
+    found
+}
+
+/// Change of the raw echo between A and B.
+fn control(question: &Question, a: &Runs, b: &Runs, of: &ArmSeries, figure: Figure) -> Option<f64> {
+    if question.design == Design::Interleaved || !question.floor_is_control {
+        return None;
+    }
+    let floor = |runs: &Runs| -> Option<Vec<u64>> {
+        let same = |row: &&ArmSeries| (&row.series, row.kind) == (&of.series, of.kind);
+        runs.floors.iter().find(same)?.runs.iter().map(|run| figure.of(run)).collect()
+    };
+    let step_ns = a.step_ns.max(b.step_ns);
+    let (effect, _) = effect(question.design, &floor(a)?, &floor(b)?, None, step_ns)?;
+    Some(effect.change)
+}

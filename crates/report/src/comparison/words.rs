@@ -1,0 +1,108 @@
+//! The verdict of a comparison in words, the same for terminal, page and CI.
+
+use crate::text::number::us;
+use record::comparison::compared::ComparedFigure;
+use record::comparison::{Arm, ArmSeries, Comparison};
+use stats::median;
+use stats::verdict::Outcome;
+
+/// The first line of each candidate: the figures of A and the candidate, and the verdict.
+pub fn headlines(comparison: &Comparison) -> Vec<String> {
+    let of = |(letter, one): (char, &Comparison)| headline(letter, one, &comparison.a);
+    comparison.candidates().map(of).collect()
+}
+
+/// The first line of the candidate `letter`; `a` is the arm with A's runs.
+pub(crate) fn headline(letter: char, one: &Comparison, a: &Arm) -> String {
+    let Some(figure) = one.main_figure() else {
+        let medians = medians(a, &one.b).map(|([a, b], name)| values(letter, [a, b], &name));
+        let lead = medians.map_or_else(String::new, |values| format!("{values}: "));
+        return format!("{lead}INCONCLUSIVE, not judged");
+    };
+    let title = format!("{} {} {}", figure.series, figure.kind.name(), figure.figure);
+    let lead = values(letter, figures(one, figure), &title);
+    format!("{lead}: {}", verdict(letter, one.outcome, figure))
+}
+
+fn verdict(letter: char, outcome: Outcome, figure: &ComparedFigure) -> String {
+    let change = figure.effect.change;
+    let interval = ends(figure.effect.interval);
+    match outcome {
+        Outcome::Better => format!("{letter} is BETTER by {} ({interval})", percent(-change)),
+        Outcome::Worse => format!("{letter} is WORSE by {} ({interval})", percent(change)),
+        Outcome::NoDifference => {
+            format!("no difference seen above {}", percent(figure.seen_above()))
+        }
+        Outcome::NotKnown => {
+            let range = figure.range.map(ends);
+            let range = range.map_or("anything".to_owned(), |range| range);
+            format!(
+                "NOT KNOWN: disturbed. {letter} measured {} ({interval}); the disturbance allows \
+                 {range}",
+                signed(change)
+            )
+        }
+        Outcome::Inconclusive => format!("INCONCLUSIVE, {letter} measured {}", signed(change)),
+    }
+}
+
+/// The verdict on one figure, for a column.
+pub(crate) fn short_verdict(figure: &ComparedFigure) -> String {
+    match figure.outcome {
+        Outcome::Better => "better".to_owned(),
+        Outcome::Worse => "WORSE".to_owned(),
+        Outcome::NoDifference => format!("none > {}", percent(figure.seen_above())),
+        Outcome::NotKnown => "not known".to_owned(),
+        Outcome::Inconclusive => "-".to_owned(),
+    }
+}
+
+/// A figure of A and of a candidate, us, with `?` where it does not hold in half of the runs.
+pub(crate) fn figures(one: &Comparison, figure: &ComparedFigure) -> [String; 2] {
+    let of = |ns: u64, held: usize, runs: usize| {
+        format!("{}{}", us(ns), if 2 * held < runs { "?" } else { "" })
+    };
+    let [a, b] = figure.held;
+    [of(figure.effect.a, a, one.a.runs), of(figure.effect.b, b, one.b.runs)]
+}
+
+fn values(letter: char, [a, b]: [String; 2], title: &str) -> String {
+    let unit = |text: String| match text.split_once('?') {
+        _ if text.contains('s') => text,
+        Some((value, _)) => format!("{value} us?"),
+        None => format!("{text} us"),
+    };
+    format!("A {}, {letter} {} ({title})", unit(a), unit(b))
+}
+
+/// The medians over runs of the first p50 that both have, for runs that were not judged.
+fn medians(a: &Arm, b: &Arm) -> Option<([String; 2], String)> {
+    let p50 = |series: &ArmSeries| -> Option<u64> {
+        median(&series.runs.iter().map(|run| run.p50).collect::<Option<Vec<u64>>>()?)
+    };
+    a.series.iter().find_map(|of_a| {
+        let same = |of_b: &&ArmSeries| (&of_b.series, of_b.kind) == (&of_a.series, of_a.kind);
+        let of_b = b.series.iter().find(same)?;
+        let title = format!("{} {} p50", of_a.series, of_a.kind.name());
+        Some(([us(p50(of_a)?), us(p50(of_b)?)], title))
+    })
+}
+
+fn number(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", number(share))
+}
+
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { "" } else { "+" };
+    format!("{sign}{}", percent(share))
+}
+
+fn ends(range: [f64; 2]) -> String {
+    let [low, high] = range.map(|end| signed(end).trim_end_matches(" %").to_owned());
+    format!("{low} to {high}")
+}
