@@ -132,6 +132,8 @@ mod tests {
             holds_to: None,
             moves: Moves::Up,
             not_judged: String::new(),
+            over_floor: None,
+            regimes: Vec::new(),
             disturbed: vec![DisturbedShare::default(), disturbed],
         };
         (series, sample)

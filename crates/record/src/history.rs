@@ -241,7 +241,7 @@ fn headline(record: &RunRecord) -> Option<Headline> {
     let ranges = [("p50", range(|run| run.p50)), ("p99", range(|run| run.p99))];
     Some(Headline {
         subject: subject.name.clone(),
-        series: Series { per_run: Vec::new(), ..series.clone() },
+        series: Series { per_run: Vec::new(), over_floor: None, ..series.clone() },
         over_runs: ranges
             .into_iter()
             .filter_map(|(name, range)| Some((name.to_owned(), range?)))

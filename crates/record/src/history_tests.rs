@@ -55,7 +55,7 @@ fn records_come_newest_first_and_others_say_what_they_are() {
         2026-e: no record
         2026-d: a directory of records
         2026-c: no record: logs without a run.json, of a run that lasts or was killed
-        2026-b: no record: run.json has schema 99, this tickpath knows 2: use tickpath 9 or later
+        2026-b: no record: run.json has schema 99, this tickpath knows 3: use tickpath 9 or later
         2026-a: no record: run.json is no run record: EOF while parsing an object at line 1 column 12
         baseline: 2026-11-21T20:00:00Z
         2026-11-21T19-30-00Z-sweep-x: a sweep

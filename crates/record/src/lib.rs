@@ -23,9 +23,12 @@ pub mod merge;
 pub mod nearest;
 pub mod noise;
 pub mod objective;
+pub mod over_floor;
 mod preflight;
 pub mod progress;
+pub mod regimes;
 pub mod replay;
+mod result;
 mod run;
 pub mod runtime;
 #[cfg(test)]
@@ -37,4 +40,5 @@ pub mod timeline;
 pub mod tune;
 
 pub use preflight::Preflight;
+pub use result::{ClientResult, ExchangeResult};
 pub use run::*;

@@ -1,9 +1,11 @@
-//! The run record, `run.json`, and the result that a client process prints at its end.
+//! The run record, `run.json`.
 //!
 //! Latencies are integers in the series' `unit`. Readers ignore keys they don't know and take
 //! absent ones at their default, so that old and new records open.
 
 pub use crate::disturbed::{DisturbedShare, Disturber};
+use crate::over_floor::{self, OverFloor};
+use crate::regimes::InRegime;
 pub use clock::kind::Kind;
 use serde::{Deserialize, Serialize};
 pub use stats::Percentiles;
@@ -14,7 +16,7 @@ use std::collections::BTreeMap;
 pub const HICCUP: &str = "hiccup";
 
 /// Version of the schema that this code writes.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// One series of one subject, over all valid runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,6 +56,15 @@ pub struct Series {
     /// The disturbed share of each run, in order.
     #[serde(default)]
     pub disturbed: Vec<DisturbedShare>,
+    /// Its figures in the machine's fast and slow regime; empty if the machine had one speed, or if
+    /// that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regimes: Vec<InRegime>,
+    /// Its ratio and difference to its floor, or for a floor to the bare echo, paired by run and
+    /// regime; `None`
+    /// without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_floor: Option<OverFloor>,
 }
 
 /// Mean length of each message on the stream, frame headers included.
@@ -333,6 +344,9 @@ impl RunRecord {
             // It was judged as a whole: all of its figures hold, or none counts.
             let series = record.subjects.iter_mut().flat_map(|subject| &mut subject.series);
             series.for_each(Series::hold_all);
+        }
+        if record.schema < 3 {
+            over_floor::derive(&mut record);
             record.schema = SCHEMA;
         }
         Ok(record)
@@ -356,55 +370,17 @@ impl RunRecord {
         !self.is_void() && self.main_series().is_some_and(|series| series.holds(quantile))
     }
 
+    /// Whether it is a result whose main series has a ratio to its floor that holds up to rank
+    /// `quantile`.
+    pub fn ratio_holds(&self, quantile: f64) -> bool {
+        let over = self.main_series().and_then(|series| series.over_floor.as_ref());
+        !self.is_void() && over.is_some_and(|over| over.holds(quantile))
+    }
+
     /// The subject of that name.
     pub fn subject(&self, name: &str) -> Option<&Subject> {
         self.subjects.iter().find(|subject| subject.name == name)
     }
-}
-
-/// The result that a client process prints on stdout, as one line of JSON, after its run. Its
-/// latencies are in the .hlog that it wrote. See clients/CONTRACT.md.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ClientResult {
-    /// Whether the run lasted its full time and everything was drained.
-    pub complete: bool,
-    /// Failures, a sentence each.
-    pub failures: Vec<String>,
-    /// Its messages.
-    pub load: Load,
-    /// The clock of its stamps.
-    pub clock: Clock,
-    /// The exchange's description of itself at the end (DESCRIPTION on the wire), if requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exchange: Option<serde_json::Value>,
-}
-
-impl ClientResult {
-    /// Marks the result as incomplete, with this as the first reason.
-    pub fn fail(&mut self, why: String) {
-        self.complete = false;
-        self.failures.insert(0, why);
-    }
-}
-
-/// The result that an exchange started for a run prints on stdout, as one line of JSON, when it is
-/// told to end.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ExchangeResult {
-    /// Orders that reached the gateway, accepted or not.
-    pub orders: u64,
-    /// Cancels that reached the gateway, accepted or not.
-    pub cancels: u64,
-    /// Hash of the state of all books, 16 hex digits.
-    pub state_hash: String,
-    /// Whether a replay of all inputs gives the same state; `None` if unknown.
-    pub replay_equal: Option<bool>,
-    /// How that was checked, or why it is unknown.
-    pub replay_detail: String,
-    /// All of its counters.
-    pub counts: serde_json::Value,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::*;
 /// The example of the design document must open.
 #[test]
 fn a_record_with_few_and_with_unknown_keys_opens() {
-    let text = r#"{"schema": 2, "tool": "tickpath 0.1.0", "scenario": "order-to-ack",
+    let text = r#"{"schema": 3, "tool": "tickpath 0.1.0", "scenario": "order-to-ack",
       "complete": true, "void_because": [], "runs": 6,
       "warnings": [], "from_the_future": 1,
       "subjects": [{"name": "rust", "backend": "spin",

@@ -69,6 +69,8 @@ fn record([order_p50, order_p99, cancel_p50, cancel_p99]: [u64; 4], factor: f64)
         holds_to: Some(1.0),
         moves: Default::default(),
         not_judged: String::new(),
+        over_floor: None,
+        regimes: Vec::new(),
         disturbed: Vec::new(),
     };
     let subject = Subject {

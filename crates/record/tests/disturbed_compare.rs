@@ -118,6 +118,8 @@ fn record(sample: &hdrhistogram::Histogram<u64>, share: f64) -> RunRecord {
         moves: Moves::Up,
         not_judged: String::new(),
         disturbed: vec![DisturbedShare { share, preempted: share, ..DisturbedShare::NONE }],
+        over_floor: None,
+        regimes: Vec::new(),
     };
     let is_disturbed = share > 0.0;
     RunRecord {

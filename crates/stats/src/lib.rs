@@ -8,6 +8,7 @@ pub mod buckets;
 pub mod compare;
 mod percentiles;
 pub mod permutation;
+pub mod regimes;
 pub mod touch;
 pub mod verdict;
 

@@ -131,13 +131,17 @@ pub fn median(values: &[u64]) -> Option<u64> {
 /// A confidence interval of at least 95 % for the median of the distribution behind `values`, by
 /// order statistics: no assumption about its shape. `None` for fewer than six values, because even
 /// their whole range covers less.
-///
-/// The interval between the k-th smallest and the k-th largest of n covers the median with
-/// probability `1 - 2 * P(Binomial(n, 1/2) < k)`; six values give 96.9 %.
 pub fn median_interval(values: &[u64]) -> Option<[u64; 2]> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
-    let n = sorted.len();
+    Some(median_ranks(sorted.len())?.map(|rank| sorted[rank]))
+}
+
+/// The ranks from 0 of that interval's ends among `n` sorted values.
+///
+/// The interval between the k-th smallest and the k-th largest of n covers the median with
+/// probability `1 - 2 * P(Binomial(n, 1/2) < k)`; six values give 96.9 %.
+pub fn median_ranks(n: usize) -> Option<[usize; 2]> {
     let mut below = 0.0;
     let mut chosen = None;
     let mut ways = 0.5f64.powi(n as i32);
@@ -146,7 +150,7 @@ pub fn median_interval(values: &[u64]) -> Option<[u64; 2]> {
         if 1.0 - 2.0 * below < 0.95 {
             break;
         }
-        chosen = Some([sorted[k], sorted[n - 1 - k]]);
+        chosen = Some([k, n - 1 - k]);
         ways *= (n - k) as f64 / (k + 1) as f64;
     }
     chosen

@@ -1,7 +1,7 @@
 //! `tickpath run`.
 
 use crate::ci::{save_baseline, write_summaries};
-use crate::cli::{Output, RunArguments};
+use crate::cli::{Need, Output, RunArguments};
 use crate::exit::{DONE, GATE_FAILED, INCONCLUSIVE, NO_RESULT, USAGE};
 use crate::page::write_page;
 use crate::print::{columns, print_json, print_record, show};
@@ -112,6 +112,11 @@ pub(crate) fn wait_for_turn(
 
 /// Fails for gates whose figure no record of the scenario will have.
 pub(crate) fn check_gates(gates: &[Gate], scenario: &Scenario) -> anyhow::Result<()> {
+    let has_no_floor = scenario.has_key("floor_seconds=0") && scenario.floor_seconds <= 0.0;
+    if has_no_floor && let Some(gate) = gates.iter().find(|gate| matches!(gate, Gate::Ratio { .. }))
+    {
+        bail!("--gate {gate}: the scenario measures no floor; add --set floor_seconds=2");
+    }
     match gates.iter().find_map(|gate| Some((gate, scenario.lacks_figure(gate.selector())?))) {
         Some((gate, why)) => bail!("--gate {gate}: {why}"),
         None => Ok(()),
@@ -120,14 +125,24 @@ pub(crate) fn check_gates(gates: &[Gate], scenario: &Scenario) -> anyhow::Result
 
 /// A void record passes nothing. A gate decides by itself; without one the record must hold as far
 /// as asked. A smoke test has only to work.
-fn status(record: &RunRecord, gates: &[GateResult], need: f64) -> u8 {
+fn status(record: &RunRecord, gates: &[GateResult], need: Option<Need>) -> u8 {
     let any = |outcome| gates.iter().any(|gate| gate.outcome == outcome);
     match (any(GateOutcome::Failed), any(GateOutcome::Inconclusive)) {
         _ if record.is_void() => NO_RESULT,
         (true, _) => GATE_FAILED,
         (false, true) => INCONCLUSIVE,
-        (false, false) if !gates.is_empty() || record.smoke_test || record.holds(need) => DONE,
+        (false, false) if !gates.is_empty() || record.smoke_test || is_met(need, record) => DONE,
         (false, false) => NO_RESULT,
+    }
+}
+
+/// Whether the record holds as far as asked: unless asked otherwise, p50 of its main series or the
+/// ratio of that to the floor.
+fn is_met(need: Option<Need>, record: &RunRecord) -> bool {
+    match need {
+        None => record.holds(0.5) || record.ratio_holds(0.5),
+        Some(Need::Figure(quantile)) => record.holds(quantile),
+        Some(Need::Ratio(quantile)) => record.ratio_holds(quantile),
     }
 }
 
@@ -136,7 +151,7 @@ fn gates(texts: &[String]) -> anyhow::Result<Vec<Gate>> {
     let mut gates = Vec::new();
     for text in texts {
         match text.parse() {
-            Ok(gate @ Gate::Limit(_)) => gates.push(gate),
+            Ok(gate @ (Gate::Limit(_) | Gate::Ratio { .. })) => gates.push(gate),
             Ok(Gate::Change { .. }) => bail!(
                 "--gate {text:?} is a change in percent, and a run has nothing to be compared with: write a limit, \
                  such as \"order.response.p95 <= 112us\", or use `tickpath compare`"

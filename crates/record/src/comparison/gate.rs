@@ -1,9 +1,9 @@
 //! Conditions that a record or a comparison must meet: `order.response.p95 <= 112us`,
-//! `order.service.p99 <= +5%`.
+//! `order.response.p50 / floor <= 1.2`, `order.service.p99 <= +5%`.
 
 use crate::RunRecord;
 use crate::comparison::compared::ComparedFigure;
-use crate::comparison::selector::Selector;
+use crate::comparison::selector::{Figure, Selector};
 use crate::objective::Objective;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -22,7 +22,17 @@ pub enum Gate {
     },
     /// Limit for a figure of a record, or of B.
     Limit(Objective),
+    /// Limit for the ratio of a record's figure, or of B's, to its floor.
+    Ratio {
+        /// The figure.
+        figure: Selector,
+        /// Largest ratio.
+        ratio_max: f64,
+    },
 }
+
+/// The words between figure and limit of a ratio.
+const OVER_FLOOR: &str = "/ floor";
 
 /// Result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +74,7 @@ impl Gate {
     /// The figure that it is about.
     pub fn selector(&self) -> &Selector {
         match self {
-            Gate::Change { figure, .. } => figure,
+            Gate::Change { figure, .. } | Gate::Ratio { figure, .. } => figure,
             Gate::Limit(objective) => &objective.selector,
         }
     }
@@ -78,7 +88,7 @@ impl Gate {
     ) -> GateResult {
         let (figure, percent_max) = match self {
             Gate::Change { figure, percent_max } => (figure, percent_max),
-            Gate::Limit(_) => return self.judge_records(of_b),
+            Gate::Limit(_) | Gate::Ratio { .. } => return self.judge_records(of_b),
         };
         let Some(compared) = figures.iter().find(|one| is_of(figure, one)) else {
             let why = "no figure of that name has enough samples and runs in both".to_owned();
@@ -116,29 +126,48 @@ impl Gate {
         self.result(outcome, why)
     }
 
-    /// Decides an absolute limit by the brackets of records: of several, by the median of each end.
-    /// A void record never passes.
+    /// Decides a limit by the brackets of records: of several, by the median of each end. A void
+    /// record never passes.
     pub fn judge_records(&self, records: &[&RunRecord]) -> GateResult {
-        let Gate::Limit(objective) = self else {
-            let why = "a limit in percent needs two records: use compare".to_owned();
-            return self.result(GateOutcome::Inconclusive, why);
-        };
         if let Some(void) = records.iter().find(|record| record.is_void()) {
             let why = format!("the record is void: {}", void.void_because.join("; "));
             return self.result(GateOutcome::Inconclusive, why);
         }
-        let brackets: Option<Vec<[u64; 2]>> =
-            records.iter().map(|record| objective.selector.bracket(record)).collect();
-        let end = |brackets: &[[u64; 2]], end: usize| {
-            stats::median(&brackets.iter().map(|bracket| bracket[end]).collect::<Vec<_>>())
-        };
-        let ends = brackets.and_then(|all| Some((end(&all, 0)?, end(&all, 1)?)));
-        let Some((low, high)) = ends else {
+        match self {
+            Gate::Change { .. } => {
+                let why = "a limit in percent needs two records: use compare".to_owned();
+                self.result(GateOutcome::Inconclusive, why)
+            }
+            Gate::Limit(objective) => {
+                let ends = median_ends(records, |record| objective.selector.bracket(record));
+                let is_met = |ns: u64| objective.is_met_by(ns);
+                self.judge_ends(ends, is_met, said, &objective.selector.to_string())
+            }
+            Gate::Ratio { figure, ratio_max } => {
+                // As integers, for the same median as the others.
+                let millionths = |ratio: f64| (ratio * 1e6).round() as u64;
+                let of = |record: &RunRecord| Some(figure.ratio_bracket(record)?.map(millionths));
+                let said = |millionths| format!("{:.3}", millionths as f64 / 1e6);
+                let is_met = |ratio| ratio <= millionths(*ratio_max);
+                let name = format!("{figure} {OVER_FLOOR}");
+                self.judge_ends(median_ends(records, of), is_met, said, &name)
+            }
+        }
+    }
+
+    fn judge_ends(
+        &self,
+        ends: Option<[u64; 2]>,
+        is_met: impl Fn(u64) -> bool,
+        said: impl Fn(u64) -> String,
+        name: &str,
+    ) -> GateResult {
+        let Some([low, high]) = ends else {
             let why = "the record has no such figure, or it was not judged".to_owned();
             return self.result(GateOutcome::Inconclusive, why);
         };
-        let why = format!("{} is between {} and {}", objective.selector, said(low), said(high));
-        let outcome = match (objective.is_met_by(high), objective.is_met_by(low)) {
+        let why = format!("{name} is between {} and {}", said(low), said(high));
+        let outcome = match (is_met(high), is_met(low)) {
             (true, _) => GateOutcome::Passed,
             (_, false) => GateOutcome::Failed,
             _ => GateOutcome::Inconclusive,
@@ -149,6 +178,19 @@ impl Gate {
     fn result(&self, outcome: GateOutcome, why: String) -> GateResult {
         GateResult { gate: self.to_string(), outcome, why }
     }
+}
+
+/// The median of each end of the records' brackets; `None` if one of them has none.
+fn median_ends(
+    records: &[&RunRecord],
+    bracket: impl Fn(&RunRecord) -> Option<[u64; 2]>,
+) -> Option<[u64; 2]> {
+    let brackets: Vec<[u64; 2]> =
+        records.iter().map(|record| bracket(record)).collect::<Option<_>>()?;
+    let end = |end: usize| {
+        stats::median(&brackets.iter().map(|bracket| bracket[end]).collect::<Vec<_>>())
+    };
+    Some([end(0)?, end(1)?])
 }
 
 /// A latency in the notation of a gate.
@@ -168,6 +210,7 @@ impl fmt::Display for Gate {
         match self {
             Gate::Change { figure, percent_max } => write!(f, "{figure} <= {percent_max:+}%"),
             Gate::Limit(objective) => write!(f, "{objective}"),
+            Gate::Ratio { figure, ratio_max } => write!(f, "{figure} {OVER_FLOOR} <= {ratio_max}"),
         }
     }
 }
@@ -176,8 +219,13 @@ impl FromStr for Gate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Gate, String> {
-        let usage = "write FIGURE <= LIMIT, such as \"order.response.p95 <= 112us\", or in percent of A, such as \
+        let usage = "write FIGURE <= LIMIT, such as \"order.response.p95 <= 112us\", as a ratio, such as \
+                     \"order.response.p50 / floor <= 1.2\", or in percent of A, such as \
                      \"order.service.p99 <= +5%\"";
+        if let Some((figure, limit)) = text.split_once('/') {
+            let ratio = ratio(figure, limit).map_err(|why| format!("{why}; {usage}"))?;
+            return Ok(ratio);
+        }
         let Some(relative) = text.trim().strip_suffix('%') else {
             return text.parse().map(Gate::Limit).map_err(|error| format!("{error}; {usage}"));
         };
@@ -194,6 +242,25 @@ impl FromStr for Gate {
         let figure = figure.trim().parse::<Selector>().map_err(|error| error.to_string())?;
         Ok(Gate::Change { figure, percent_max })
     }
+}
+
+/// `FIGURE / floor <= 1.2`, from both sides of its slash.
+fn ratio(figure: &str, limit: &str) -> Result<Gate, String> {
+    let (below, limit) = limit.split_once("<=").ok_or("no <=")?;
+    if below.trim() != "floor" {
+        return Err(format!("{:?} is not the floor: only \"/ floor\" is a ratio", below.trim()));
+    }
+    let limit = limit.trim();
+    let number = limit.strip_suffix('x').unwrap_or(limit).trim();
+    let ratio_max: f64 = number.parse().map_err(|_| format!("{limit:?} is no ratio"))?;
+    if !(0.001..=1e6).contains(&ratio_max) {
+        return Err(format!("{ratio_max} is out of range, from 0.001 to a million"));
+    }
+    let figure = figure.trim().parse::<Selector>().map_err(|error| error.to_string())?;
+    if figure.figure == Figure::Max {
+        return Err("a maximum has no ratio to the floor".to_owned());
+    }
+    Ok(Gate::Ratio { figure, ratio_max })
 }
 
 #[cfg(test)]
@@ -280,9 +347,20 @@ mod tests {
 
     #[test]
     fn what_is_no_gate_says_how_to_write_one() {
-        for text in
-            ["p99", "p99 <= 5", "p99 <= 5 parsecs", "p99 <= many%", "p99 <= nan%", "p98 <= 5%"]
-        {
+        for text in [
+            "p99",
+            "p99 <= 5",
+            "p99 <= 5 parsecs",
+            "p99 <= many%",
+            "p99 <= nan%",
+            "p98 <= 5%",
+            "p50 / floor",
+            "p50 / bare <= 1.2",
+            "p50 / floor <= 5us",
+            "p98 / floor <= 2",
+            "max / floor <= 2",
+            "p50 / floor <= 0",
+        ] {
             let error = text.parse::<Gate>().unwrap_err();
             assert!(error.contains("such as"), "{text}: {error}");
         }
@@ -309,5 +387,29 @@ mod tests {
         assert_eq!(judged(&void), GateOutcome::Inconclusive);
         let relative: Gate = "p95 <= 5%".parse().unwrap();
         assert!(relative.judge_records(&[&record(1, 2)]).why.contains("use compare"));
+    }
+
+    /// Every absolute limit was inconclusive on a machine with two speeds, and a ratio could not be
+    /// asked for.
+    #[test]
+    fn a_ratio_is_decided_by_its_own_bracket() {
+        let gate: Gate = "order.response.p95/floor<=1.20x".parse().unwrap();
+        assert_eq!(gate.to_string(), "order.response.p95 / floor <= 1.2");
+        assert_eq!(gate.to_string().parse::<Gate>().unwrap(), gate);
+        let judged = |bracket: serde_json::Value| {
+            let mut record = record(90_000, 112_000);
+            let over = serde_json::json!({"floor": "floor", "holds_to": 0.5,
+                "figures": {"p95": {"ratio": 1.1, "ratio_bracket": bracket}}});
+            record.subjects[0].series[0].over_floor = serde_json::from_value(over).unwrap();
+            gate.judge_records(&[&record])
+        };
+        assert_eq!(judged(serde_json::json!([1.05, 1.2])).outcome, GateOutcome::Passed);
+        let between = judged(serde_json::json!([1.05, 1.25]));
+        assert_eq!(between.outcome, GateOutcome::Inconclusive);
+        assert_eq!(between.why, "order.response.p95 / floor is between 1.050 and 1.250");
+        assert_eq!(judged(serde_json::json!([1.21, 1.25])).outcome, GateOutcome::Failed);
+        let unknown = judged(serde_json::Value::Null);
+        assert_eq!(unknown.outcome, GateOutcome::Inconclusive);
+        assert!(unknown.why.contains("not judged"), "{}", unknown.why);
     }
 }

@@ -145,6 +145,13 @@ impl Selector {
         series.bracket.get(name).copied().or(as_it_is.map(|value| [value, value]))
     }
 
+    /// The bracket of the figure's ratio to its floor in `record`; `None` if unknown.
+    pub fn ratio_bracket(&self, record: &RunRecord) -> Option<[f64; 2]> {
+        let Figure::Percentile(index) = self.figure else { return None };
+        let over = self.series(record)?.over_floor.as_ref()?;
+        over.figures.get(PERCENTILES[index].0)?.ratio_bracket
+    }
+
     /// The pooled figure in `record`.
     pub fn value(&self, record: &RunRecord) -> Option<u64> {
         self.figure.of(&self.series(record)?.pooled)

@@ -2,10 +2,11 @@
 //! processes of a run append to one.
 
 pub(crate) mod placing;
+pub mod slices;
 pub(crate) mod sparse;
 
 use crate::hlog::placing::Placing;
-use crate::hlog::sparse::{Decoder, ENCODED_BYTES_MAX, Sum};
+use crate::hlog::sparse::{ENCODED_BYTES_MAX, Sum};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
@@ -18,6 +19,13 @@ const SECONDS_MAX: f64 = 1e12;
 /// Why a log can't be read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct HlogError(String);
+
+impl HlogError {
+    /// A log that can't be opened.
+    pub(crate) fn of(error: &std::io::Error) -> HlogError {
+        HlogError(error.to_string())
+    }
+}
 
 impl std::fmt::Display for HlogError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -141,36 +149,16 @@ pub type Totals = BTreeMap<String, Histogram<u64>>;
 
 /// As [`totals`], up to the first error: a log may be incomplete because its writer died or its
 /// disk was full.
-pub fn totals_so_far(mut log: impl BufRead) -> (Totals, Option<HlogError>) {
+pub fn totals_so_far(log: impl BufRead) -> (Totals, Option<HlogError>) {
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
-    let mut decoder = Decoder::new();
-    let mut line = Vec::new();
-    let mut add_next = || {
-        if !next_line(&mut log, &mut line)? {
-            return Ok(false);
+    let read = slices::each(log, |tag, layout, counts| {
+        if !sums.contains_key(tag) {
+            sums.insert(tag.to_owned(), Sum::new());
         }
-        if let Some(interval) = parse(&line)? {
-            let (layout, counts) = decoder.decode(interval.encoded)?;
-            if !sums.contains_key(interval.tag) {
-                sums.insert(interval.tag.to_owned(), Sum::new());
-            }
-            sums.get_mut(interval.tag).expect("inserted above").add(layout, counts)?;
-        }
-        Ok::<bool, String>(true)
-    };
-    let mut error = None;
-    for number in 1.. {
-        match add_next() {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(why) => {
-                error = Some(HlogError(format!("line {number}: {why}")));
-                break;
-            }
-        }
-    }
+        sums.get_mut(tag).expect("inserted above").add(layout, counts)
+    });
     let totals = sums.into_iter().map(|(tag, mut sum)| (tag, sum.total().clone())).collect();
-    (totals, error)
+    (totals, read.err())
 }
 
 #[cfg(test)]

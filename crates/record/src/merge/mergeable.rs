@@ -10,6 +10,7 @@
 use crate::hlog::Totals;
 use crate::machine::Machine;
 use crate::{Kind, MergedFrom, RunRecord, Subject};
+use clock::calendar;
 use serde_json::Value;
 use std::fmt;
 
@@ -310,4 +311,25 @@ pub(crate) fn no_run_twice(parts: &[Part], sources: &[Source]) -> Result<(), Mer
         }
     }
     Ok(())
+}
+
+/// A warning about records that overlap in time: an exchange saw the sum of their rates.
+pub(super) fn at_the_same_time(parts: &[Part]) -> Option<String> {
+    let mut spans: Vec<(u64, u64, &str)> = parts.iter().filter_map(span).collect();
+    spans.sort_unstable();
+    let pair = spans.windows(2).find(|pair| pair[1].0 < pair[0].1)?;
+    Some(format!(
+        "{} and {} were measured at the same time: the rates shown are those of one client in one \
+         run, and an exchange that several clients shared saw their sum",
+        pair[0].2, pair[1].2
+    ))
+}
+
+/// Start of a part that was measured as one, and its earliest possible end.
+fn span(part: &Part) -> Option<(u64, u64, &str)> {
+    let record = &part.record;
+    let started = calendar::seconds(&record.started).filter(|_| record.merged_from.is_empty())?;
+    let seconds = |key: &str| record.resolved.get(key).and_then(Value::as_f64);
+    let run = seconds("warm_up_seconds")? + seconds("seconds")?;
+    Some((started, started.saturating_add((f64::from(record.runs) * run) as u64), &part.name))
 }

@@ -20,11 +20,11 @@ use crate::merge::mergeable::Source;
 pub use crate::merge::mergeable::{MergeError, Part, RUNS_MAX, VoidParts};
 
 use crate::merge::pooling::Judging;
+use crate::over_floor;
 use crate::tick::TracedTick;
 use crate::{
     Clock, DisturbedShare, Kind, Load, MergedFrom, Moves, Rule, RunRecord, Series, Subject, Verdict,
 };
-use clock::calendar;
 use serde_json::Value;
 use std::cmp::Reverse;
 
@@ -62,7 +62,7 @@ pub fn merge(parts: &[Part], void_parts: VoidParts) -> Result<MergeResult, Merge
     let mut warnings: Vec<String> = forced(parts).into_iter().collect();
     warnings.extend(other_machines(first, parts));
     warnings.extend(other_cores(first, parts));
-    warnings.extend(at_the_same_time(parts));
+    warnings.extend(mergeable::at_the_same_time(parts));
     warnings.extend(pooling::too_few_runs(runs.len()));
     warnings.extend(unexplained(parts));
     warnings.extend(warnings_of(parts));
@@ -183,9 +183,19 @@ fn joined_series(
         let both = of_parts.map(|series| series.moves).any(|moves| moves == Moves::UpOrDown);
         if both { Moves::UpOrDown } else { Moves::Up }
     };
-    let judging = Judging { disturbed: &disturbed, moves: &moves, spread: false };
+    // No p50 of two regimes is one figure, so its bracket spans the runs.
+    let spread = subject.series.iter().any(|one| {
+        let regimes =
+            |part| of(part, &one.name, one.kind).is_some_and(|one| !one.regimes.is_empty());
+        (0..parts.len()).any(regimes)
+    });
+    let judging = Judging { disturbed: &disturbed, moves: &moves, spread };
     let mut series = pooling::series(&subject.name, runs, runs.len() as u32, &judging);
     series.retain(|one| one.kind == Kind::Noise || subject.series(&one.name, one.kind).is_some());
+    for one in &mut series {
+        let of_parts = (0..parts.len()).map(|part| of(part, &one.name, one.kind));
+        one.over_floor = over_floor::joined(of_parts, order);
+    }
     series
 }
 
@@ -360,27 +370,6 @@ fn other_cores(first: &Part, parts: &[Part]) -> Option<String> {
     (!others.is_empty()).then(|| {
         format!("the cores shown are those of {}; {} ran on others", first.name, names(&others))
     })
-}
-
-/// A warning about records that overlap in time: an exchange saw the sum of their rates.
-fn at_the_same_time(parts: &[Part]) -> Option<String> {
-    let mut spans: Vec<(u64, u64, &str)> = parts.iter().filter_map(span).collect();
-    spans.sort_unstable();
-    let pair = spans.windows(2).find(|pair| pair[1].0 < pair[0].1)?;
-    Some(format!(
-        "{} and {} were measured at the same time: the rates shown are those of one client in one \
-         run, and an exchange that several clients shared saw their sum",
-        pair[0].2, pair[1].2
-    ))
-}
-
-/// Start of a part that was measured as one, and its earliest possible end.
-fn span(part: &Part) -> Option<(u64, u64, &str)> {
-    let record = &part.record;
-    let started = calendar::seconds(&record.started).filter(|_| record.merged_from.is_empty())?;
-    let seconds = |key: &str| record.resolved.get(key).and_then(Value::as_f64);
-    let run = seconds("warm_up_seconds")? + seconds("seconds")?;
-    Some((started, started.saturating_add((f64::from(record.runs) * run) as u64), &part.name))
 }
 
 /// The sources of all clocks, with the largest cost of a reading.

@@ -103,6 +103,8 @@ fn pooled(
         bracket: BTreeMap::new(),
         holds_to: None,
         not_judged: String::new(),
+        over_floor: None,
+        regimes: Vec::new(),
         disturbed,
     };
     series.judge(&all, judging.spread);

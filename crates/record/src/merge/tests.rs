@@ -25,7 +25,7 @@ fn part(name: &str, minute: u64, runs: &[Vec<u64>]) -> Part {
         "rate_per_second_achieved": 990.0 + minute as f64, "lateness_ns_p99": 100 + minute});
     let mut record: RunRecord = serde_json::from_value(json!({
         "schema": 1, "tool": "tickpath 0.1.0", "scenario": "order-to-ack", "complete": true,
-        "started": calendar::utc(minute * 60_000), "valid": true, "invalid_because": [],
+        "started": clock::calendar::utc(minute * 60_000), "valid": true, "invalid_because": [],
         "runs": runs.len(), "runs_void": 0, "warnings": ["the same for all"],
         "clock": {"source": "tsc", "cost_ns": 12},
         "rules": [{"rule": "rust.replies", "verdict": "held", "detail": "none lost"}],

@@ -1,7 +1,6 @@
 //! Figures of an engine beside its latencies: throughput, outcomes of operations, the share below
 //! a microsecond, and how a soak went on.
 
-use crate::run::over_floor::is_floor_of;
 use crate::text::grid::Grid;
 use crate::text::number::{count, duration, mebibytes, millions, ns, percent, rate, seconds};
 use crate::text::terminal::{Terminal, shortened, wrap};
@@ -67,7 +66,7 @@ fn throughput(record: &RunRecord) -> Grid {
     let told = |subject: &Subject| operations_per_second(&subject.load.engine);
     let rows = record.subjects.iter().filter_map(|subject| {
         let (per_second, interval) = told(subject)?;
-        let floors = record.subjects.iter().filter(|floor| is_floor_of(floor, subject));
+        let floors = record.subjects.iter().filter(|floor| floor.is_floor_of(subject));
         let of_floor = floors.filter_map(told).map(|(floor, _)| per_second / floor).next();
         let passes: usize = subject.load.engine.iter().map(|run| run.passes_ns.len()).sum();
         let interval = interval

@@ -1,6 +1,6 @@
 //! The tables of figures: latencies, what the software adds to the floor, the load.
 
-use crate::run::over_floor::{Over, added};
+use crate::run::over_floor;
 use crate::text::number::{count, rate, us};
 use crate::text::words::{self, cell, cores, gateways, interval, shown, title};
 use maud::{Markup, html};
@@ -114,22 +114,17 @@ fn row(
 
 /// Time that the software adds to the raw echo.
 pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
-    let rows = added(record);
+    let rows = over_floor::added(record);
     let unit = words::unit(record);
-    let cells = |over: &Option<Over>| {
-        over.as_ref().map_or([(); 3].map(|()| "-".to_owned()), |over| over.cells(unit))
-    };
     html! {
-        @if rows.iter().any(|row| row.p50.is_some()) {
+        @if !rows.is_empty() {
             h2 { "What the software adds to the floor, " (unit.name) }
             div class="box" {
                 table {
                     thead {
                         tr {
                             th scope="col" {} th scope="col" {}
-                            @for name in ["p90-p50", "floor p50", "added", "ratio", "floor p99", "added", "ratio"] {
-                                th scope="col" class="n" { (name) }
-                            }
+                            @for name in over_floor::HEAD { th scope="col" class="n" { (name) } }
                         }
                     }
                     tbody {
@@ -138,16 +133,13 @@ pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
                             tr class=[is_first.then_some("group")] {
                                 th scope="row" { @if is_first { (words::subject(record, row.subject)) } }
                                 td { (title(row.series)) }
-                                td class="n" { (row.spread_ns.map_or("-".to_owned(), unit.show)) }
-                                @for cell in cells(&row.p50).iter().chain(&cells(&row.p99)) {
-                                    td class="n" { (cell) }
-                                }
+                                @for cell in row.cells(unit) { td class="n" { (cell) } }
                             }
                         }
                     }
                 }
             }
-            p class="quiet" { "Medians over runs, each run against the floor of the same run." }
+            p class="quiet" { (over_floor::notes(&rows)) }
         }
     }
 }

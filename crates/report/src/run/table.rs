@@ -4,7 +4,7 @@ use crate::run::core_matrix;
 use crate::run::engine;
 use crate::run::figures::percentile_name;
 use crate::run::noise;
-use crate::run::over_floor::{Added, Over, added};
+use crate::run::over_floor::{self, Added};
 use crate::run::tick;
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{count, rate, short_ns};
@@ -140,43 +140,27 @@ fn latencies(out: &mut Terminal, record: &RunRecord) {
     Grid { head, rows, notes, more_names: 1, ..Grid::default() }.text(out);
 }
 
-/// Time that each subject adds to the raw echo of the same bytes on the same cores, and its spread.
+/// Time that each subject adds to the raw echo of the same bytes on the same cores.
 fn over_the_floor(out: &mut Terminal, record: &RunRecord) {
-    let added = added(record);
-    if added.iter().all(|row| row.p50.is_none() && row.p99.is_none()) {
+    let added = over_floor::added(record);
+    if added.is_empty() {
         return;
     }
     let unit = words::unit(record);
-    let over = |over: &Option<Over>| {
-        over.as_ref().map_or([(); 3].map(|()| "-".to_owned()), |over| over.cells(unit))
-    };
     let row = |row: &Added<'_>| {
         let name = words::subject(record, row.subject);
         let mut line = vec![shortened(&name, NAME_WIDTH), title(row.series)];
-        line.push(row.spread_ns.map_or("-".to_owned(), unit.show));
-        line.extend(over(&row.p50).into_iter().chain(over(&row.p99)));
+        line.extend(row.cells(unit));
         line
     };
-    let head = [
-        unit.name,
-        "over the floor",
-        "p90-p50",
-        "floor p50",
-        "added",
-        "ratio",
-        "floor p99",
-        "added",
-        "ratio",
-    ];
-    let mut notes = vec![
-        "Medians over runs, each run against the floor of the same run; - where one of them does not hold."
-            .to_owned(),
-    ];
+    let mut head = cells([unit.name, "over the floor"]);
+    head.extend(cells(over_floor::HEAD));
+    let mut notes = vec![over_floor::notes(&added)];
     if added.iter().any(|row| row.subject.starts_with("floor")) {
         notes.push(format!("The floor's rows are over bare: {}.", words::BARE));
     }
     let rows = added.iter().map(row).collect();
-    Grid { head: cells(head), rows, notes, more_names: 1, ..Grid::default() }.text(out);
+    Grid { head, rows, notes, more_names: 1, ..Grid::default() }.text(out);
 }
 
 fn notes(out: &mut Terminal, record: &RunRecord) {

@@ -70,9 +70,24 @@ pub(crate) fn verdict(record: &RunRecord) -> String {
     let reasons = &record.void_because;
     match reasons.as_slice() {
         [] if record.smoke_test => "SMOKE TEST, its figures don't count".to_owned(),
-        [] => record.main_series().map_or("nothing was measured".to_owned(), holds_to),
+        [] => record.main_series().map_or("nothing was measured".to_owned(), main_holds_to),
         [only] => format!("VOID: {only}"),
         [first, others @ ..] => format!("VOID: {first} (and {} more)", others.len()),
+    }
+}
+
+/// How far the main series holds, and its ratio to the floor where that is another percentile.
+fn main_holds_to(series: &Series) -> String {
+    let absolute = holds_to(series);
+    let over = series.over_floor.as_ref();
+    let ratio = over.and_then(|over| Some((over.holds_to?, over.figures.get("p50")?.ratio)));
+    match ratio {
+        Some((to, p50)) if to > 0.0 && Some(to) != series.holds_to => {
+            let name = PERCENTILES.iter().rev().find(|(_, quantile)| *quantile <= to);
+            let name = name.map_or(String::new(), |(name, _)| name.replace('_', "."));
+            format!("{absolute} · {p50:.2} x the floor, which holds to {name}")
+        }
+        _ => absolute,
     }
 }
 
@@ -109,6 +124,9 @@ pub(crate) fn meaning(record: &RunRecord) -> Option<&'static str> {
 
 /// The largest disturber of the main series, with a remedy; `None` if there is none.
 pub(crate) fn disturber(record: &RunRecord) -> Option<String> {
+    if let Some(speeds) = two_speeds(record) {
+        return Some(speeds);
+    }
     let Disturber { name, cores, time_share, times, longest_ns, remedy } =
         record.disturber.as_ref()?;
     let share = match cores.as_slice() {
@@ -124,6 +142,24 @@ pub(crate) fn disturber(record: &RunRecord) -> Option<String> {
         times => format!(", {times} times, the longest {}", latency(*longest_ns)),
     };
     Some(format!("disturbed most by {name}: {share}{times}. Remedy: {remedy}."))
+}
+
+/// The machine's two regimes, if the main series had them, and what answers that.
+fn two_speeds(record: &RunRecord) -> Option<String> {
+    let series = record.main_series()?;
+    let [fast, slow] = series.regimes.as_slice() else { return None };
+    let (unit, percent) = (unit(record), |share: f64| format!("{:.0} %", share * 100.0));
+    Some(format!(
+        "the machine switched its cores between two speeds: p50 is {} {} in the fast regime ({} of {} \
+         slices) and {} in the slow one ({}). Remedy: judge by the ratio to the floor, whose pairs are of \
+         one regime each; dedicated cores or bare metal have one speed.",
+        (unit.show)(fast.figures.p50?),
+        unit.name,
+        percent(fast.share),
+        (f64::from(fast.slices) / fast.share.max(1e-9)).round(),
+        (unit.show)(slow.figures.p50?),
+        percent(slow.share),
+    ))
 }
 
 /// How many runs count, and how many don't.
@@ -212,13 +248,25 @@ pub(crate) fn cell(series: &Series, name: &str, value: Option<u64>, unit: Unit) 
         PERCENTILES.iter().find(|(known, _)| *known == name).map(|(_, quantile)| *quantile);
     let holds = quantile.is_none_or(|quantile| series.holds(quantile));
     let (before, behind) = (if uncertain { "~" } else { "" }, if holds { "" } else { "?" });
+    if let Some(both) = in_regimes(series, unit).filter(|_| name == "p50") {
+        return both;
+    }
     value.map_or("-".to_owned(), |ns| format!("{before}{}{behind}", (unit.show)(ns)))
+}
+
+/// p50 in the fast and in the slow regime, `7.80/10.9`; `None` if the machine had one. A p50
+/// between two modes is no figure.
+fn in_regimes(series: &Series, unit: Unit) -> Option<String> {
+    let [fast, slow] = series.regimes.as_slice() else { return None };
+    let [fast, slow] = [fast.figures.p50?, slow.figures.p50?].map(unit.show);
+    Some(format!("{fast}/{slow}"))
 }
 
 /// Meaning of those marks of [`cell`] that a table of `series` contains.
 pub(crate) fn marks<'a>(series: impl Iterator<Item = &'a Series>) -> Option<String> {
-    let (mut uncertain, mut disturbed) = (false, false);
+    let (mut uncertain, mut disturbed, mut two_speeds) = (false, false, false);
     for series in series {
+        two_speeds |= !series.regimes.is_empty();
         uncertain |= !series.uncertain.is_empty();
         let values = PERCENTILES.iter().zip(series.pooled.values());
         disturbed |= values
@@ -226,6 +274,7 @@ pub(crate) fn marks<'a>(series: impl Iterator<Item = &'a Series>) -> Option<Stri
             .any(|((_, quantile), value)| value.is_some() && !series.holds(*quantile));
     }
     let marks = [
+        (two_speeds, "a/b: in the machine's fast and in its slow regime"),
         (disturbed, "? does not hold: disturbance may be more than a tenth of it"),
         (uncertain, "~ fewer than 100 samples lie beyond it; - fewer than 10, not shown"),
     ];

@@ -35,6 +35,8 @@ fn record(minute: u64, p50: u64, change: impl FnOnce(&mut Summary)) -> Entry {
                 holds_to: Some(1.0),
                 moves: Default::default(),
                 not_judged: String::new(),
+                over_floor: None,
+                regimes: Vec::new(),
                 disturbed: Vec::new(),
             },
             over_runs: BTreeMap::from([("p50".to_owned(), [p50.saturating_sub(500), p50 + 900])]),

@@ -28,6 +28,8 @@ fn series(name: &str, kind: Kind, p50: u64) -> Series {
         holds_to: Some(1.0),
         moves: Default::default(),
         not_judged: String::new(),
+        over_floor: None,
+        regimes: Vec::new(),
         disturbed: Vec::new(),
     }
 }
@@ -38,7 +40,7 @@ fn record() -> RunRecord {
         series: vec![series("order", Kind::Service, p50)],
         ..Subject::default()
     };
-    RunRecord {
+    let record = RunRecord {
         schema: 1,
         tool: "tickpath 0.1.0".to_owned(),
         scenario: "order-to-ack".to_owned(),
@@ -47,7 +49,9 @@ fn record() -> RunRecord {
         resolved: serde_json::json!({"kind": "order-entry"}),
         subjects: vec![subject("rust", 17_300), subject("floor", 12_000)],
         ..RunRecord::default()
-    }
+    };
+    // Its ratio to the floor comes from its runs.
+    RunRecord::from_json(&serde_json::to_string(&record).unwrap()).unwrap()
 }
 
 fn page(record: &RunRecord, timeline: Result<&Timeline, &str>) -> String {

@@ -34,6 +34,8 @@ fn series(name: &str, kind: Kind, p50: u64) -> Series {
         holds_to: Some(1.0),
         moves: Default::default(),
         not_judged: String::new(),
+        over_floor: None,
+        regimes: Vec::new(),
         disturbed: Vec::new(),
     }
 }

@@ -10,13 +10,17 @@ use clock::calendar::utc;
 use host::Cores;
 use noise::hiccup;
 use plan::Scenario;
+use record::directory::hlog;
 use record::hlog::Totals;
 use record::machine::{self, Machine};
 use record::merge::pooling::{self, Judging};
 use record::noise::Noise;
 use record::{self, Kind, LeftOutRun, Load, RunRecord, SCHEMA, Subject, Verdict};
+use record::{over_floor, regimes};
 use serde_json::Value;
 use stats::percentiles;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 use trader::risk::Profile;
 
@@ -66,12 +70,19 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         .iter()
         .map(|one| subject(one, &parts, !changes.is_empty(), &mut told))
         .collect();
+    let totals: Vec<&Totals> = runs.iter().map(|run| &run.totals).collect();
+    let open = |run: usize| File::open(hlog(parts.path, run as u32 + 1)).map(BufReader::new);
+    let regimes = regimes::find(&mut subjects, runs.len(), open);
+    let no_regimes =
+        regimes.as_ref().err().map(|why| format!("regimes were not looked for: {why}"));
+    over_floor::pair(&mut subjects, &totals, &regimes.unwrap_or_default());
     subjects.extend(hiccup_subject(&parts));
     let injected = scenario.injected();
     let mut warnings = parts.warnings;
     warnings.splice(0..0, advice::of_injected(&injected));
     warnings.extend(parts.noise.as_ref().and_then(advice::of_noise));
     warnings.extend(told);
+    warnings.extend(no_regimes);
     warnings.extend(advice::of_machine(&changes));
     warnings.extend(advice::advice(scenario, &subjects, runs.len()));
     RunRecord {

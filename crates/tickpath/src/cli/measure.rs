@@ -1,7 +1,7 @@
 //! Arguments of the commands that measure.
 
 use crate::cli::shared::{Output, Settings, Summaries, Target};
-use crate::cli::values::{duration, percentile};
+use crate::cli::values::{Need, duration, need, percentile};
 use clap::Args;
 use record::comparison::FIGURES;
 use std::path::PathBuf;
@@ -15,9 +15,10 @@ pub(crate) struct RunArguments {
     pub settings: Settings,
     #[command(flatten)]
     pub target: Target,
-    /// Exit with 0 only if the main series holds to this percentile
-    #[arg(long, value_name = "PERCENTILE", default_value = "p50", value_parser = percentile)]
-    pub need: f64,
+    /// Exit with 0 only if the main series holds to this percentile, or with "p90 / floor" its
+    /// ratio to the floor. Without it, p50 of either must hold
+    #[arg(long, value_name = "PERCENTILE[ / floor]", value_parser = need)]
+    pub need: Option<Need>,
     /// Make more runs until the main series holds to this percentile; the least disturbed ones
     /// count
     #[arg(long, value_name = "PERCENTILE", value_parser = percentile, requires = "budget")]
@@ -25,7 +26,8 @@ pub(crate) struct RunArguments {
     /// How long to make more runs, such as 90s or 10m
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "until")]
     pub budget: Option<std::time::Duration>,
-    /// A limit for a figure, such as "order.response.p95 <= 112us"; can be repeated
+    /// A limit for a figure, such as "order.response.p95 <= 112us", or for a ratio to the floor,
+    /// such as "order.response.p50 / floor <= 1.2"; can be repeated
     #[arg(long, value_name = "FIGURE <= LIMIT")]
     pub gate: Vec<String>,
     #[command(flatten)]

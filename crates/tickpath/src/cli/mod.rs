@@ -15,6 +15,7 @@ pub(crate) use measure::*;
 pub(crate) use records::*;
 pub(crate) use shared::*;
 pub(crate) use tune::*;
+pub(crate) use values::Need;
 pub(crate) use watch::*;
 
 use clap::{Args, Parser, Subcommand};

@@ -16,6 +16,28 @@ pub(crate) fn percentile(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How far a record must hold: its main series, or the ratio of that to the floor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Need {
+    /// The rank of a percentile of the main series.
+    Figure(f64),
+    /// The rank of a percentile of the ratio.
+    Ratio(f64),
+}
+
+/// A percentile, or its ratio to the floor: `p90`, `p90 / floor`.
+pub(crate) fn need(text: &str) -> Result<Need, String> {
+    match text.split_once('/') {
+        None => percentile(text).map(Need::Figure),
+        Some((figure, floor)) if floor.trim() == "floor" => {
+            percentile(figure.trim()).map(Need::Ratio)
+        }
+        Some(_) => {
+            Err("write a percentile, such as p90, or its ratio, as \"p90 / floor\"".to_owned())
+        }
+    }
+}
+
 /// A time such as 90s, 10m or 2h.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let usage = || "write a whole number with a unit, such as 90s, 10m or 2h".to_owned();
@@ -69,5 +91,8 @@ mod tests {
     fn a_percentile_has_a_rank() {
         assert_eq!(percentile("p99.9"), Ok(0.999));
         assert!(percentile("max").is_err() && percentile("p98").is_err());
+        assert_eq!(need("p99"), Ok(Need::Figure(0.99)));
+        assert_eq!(need("p90 / floor"), Ok(Need::Ratio(0.9)));
+        assert!(need("p90 / bare").is_err() && need("max / floor").is_err());
     }
 }

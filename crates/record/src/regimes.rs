@@ -1,0 +1,151 @@
+//! The two speeds of a machine: which second of each run lay in which regime, by the medians of the
+//! floor and of the series itself. docs/METHODOLOGY.md says when there are two.
+
+use crate::hlog::{HlogError, Totals, slices};
+use crate::{Kind, Percentiles, Series, Subject};
+use serde::{Deserialize, Serialize};
+use stats::regimes::{Regime, Regimes};
+use stats::{PERCENTILES, percentiles};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufRead;
+
+/// A series in one of the machine's two regimes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InRegime {
+    /// The faster or the slower one.
+    pub regime: Regime,
+    /// Slices (intervals of the logs, about a second each) in it, all runs.
+    pub slices: u32,
+    /// Their share of all slices, 0 to 1. The rest lies between both regimes.
+    pub share: f64,
+    /// These slices merged.
+    pub figures: Percentiles,
+}
+
+/// The latencies of one run in the fast regime and in the slow one; only of series that have both.
+pub type ByRegime = [Totals; 2];
+
+/// Finds the regimes of every timed series that has a floor, and of the floors; `open` reads the
+/// log of each run. Sets `regimes` of these series, and widens their brackets to span both. Returns
+/// each run's latencies by regime, or nothing if the machine had one speed.
+///
+/// A series has two regimes only if its floor has them too: else they may be its own.
+///
+/// # Errors
+/// If a log can't be read.
+pub fn find<R: BufRead>(
+    subjects: &mut [Subject],
+    runs: usize,
+    open: impl Fn(usize) -> std::io::Result<R>,
+) -> Result<Vec<ByRegime>, HlogError> {
+    let open = |run| open(run).map_err(|error| HlogError::of(&error));
+    let medians: Vec<BTreeMap<String, Vec<Option<u64>>>> =
+        (0..runs).map(|run| slices::medians(open(run)?)).collect::<Result<_, _>>()?;
+    let split = |tag: &String| {
+        let of_runs = medians.iter().filter_map(|run| run.get(tag));
+        Regimes::split(&of_runs.flatten().copied().flatten().collect::<Vec<u64>>())
+    };
+    let found: BTreeMap<String, Regimes> = candidates(subjects, &split)
+        .iter()
+        .filter_map(|tag| Some((tag.clone(), split(tag)?)))
+        .collect();
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let part = |run: usize, tag: &str, place: usize| {
+        let median = (*medians[run].get(tag)?.get(place)?)?;
+        Some(match found.get(tag)?.of(median)? {
+            Regime::Fast => 0,
+            Regime::Slow => 1,
+        })
+    };
+    let by_regime: Vec<ByRegime> = (0..runs)
+        .map(|run| slices::in_two_parts(open(run)?, |tag, place| part(run, tag, place)))
+        .collect::<Result<_, _>>()?;
+    for subject in subjects {
+        for series in &mut subject.series {
+            let tag = tag(&subject.name, series);
+            if found.contains_key(&tag) {
+                let places = |run: usize| medians[run].get(&tag).map_or(0, Vec::len);
+                let slices = (0..runs).flat_map(|run| (0..places(run)).map(move |at| (run, at)));
+                let parts: Vec<Option<usize>> =
+                    slices.map(|(run, at)| part(run, &tag, at)).collect();
+                series.set_regimes(&parts, &tag, &by_regime);
+            }
+        }
+    }
+    Ok(by_regime)
+}
+
+/// Tag of a series in a log.
+pub(crate) fn tag(subject: &str, series: &Series) -> String {
+    format!("{subject}.{}.{}", series.name, series.kind.name())
+}
+
+/// Tags of the timed series of references, and of subjects whose floor has two regimes.
+fn candidates(
+    subjects: &[Subject],
+    split: &impl Fn(&String) -> Option<Regimes>,
+) -> BTreeSet<String> {
+    let mut tags = BTreeSet::new();
+    for subject in subjects {
+        let floor = subjects.iter().find(|floor| floor.is_floor_of(subject));
+        for series in &subject.series {
+            if !matches!(series.kind, Kind::Response | Kind::Service) {
+                continue;
+            }
+            let may = match (subject.is_reference(), floor) {
+                (true, _) => true,
+                (false, None) => false,
+                (false, Some(floor)) => split(&tag(&floor.name, series)).is_some(),
+            };
+            if may {
+                tags.insert(tag(&subject.name, series));
+            }
+        }
+    }
+    tags
+}
+
+impl Series {
+    /// Sets its figures in both regimes; `parts` is the regime of each of its slices.
+    fn set_regimes(&mut self, parts: &[Option<usize>], tag: &str, by_regime: &[ByRegime]) {
+        let figures = |(at, regime): (usize, Regime)| {
+            let mut all = clock::recorder::histogram();
+            for part in by_regime.iter().filter_map(|run| run[at].get(tag)) {
+                all.add(part).expect("read with the same bounds");
+            }
+            let slices = parts.iter().filter(|part| **part == Some(at)).count();
+            let share = slices as f64 / parts.len().max(1) as f64;
+            InRegime { regime, slices: slices as u32, share, figures: percentiles(&all).0 }
+        };
+        self.regimes = [Regime::Fast, Regime::Slow].into_iter().enumerate().map(figures).collect();
+        let figures: Vec<Percentiles> = self.regimes.iter().map(|one| one.figures).collect();
+        self.widen(&figures);
+    }
+
+    /// Widens the brackets to span these figures too, and judges them again.
+    pub(crate) fn widen(&mut self, others: &[Percentiles]) {
+        let (mut holds_to, mut all_hold) = (0.0, true);
+        for (index, (name, quantile)) in PERCENTILES.into_iter().enumerate() {
+            let (Some(ends), Some(figure)) =
+                (self.bracket.get_mut(name), self.pooled.values()[index])
+            else {
+                break;
+            };
+            for value in others.iter().filter_map(|other| other.values()[index]) {
+                *ends = [ends[0].min(value), ends[1].max(value)];
+            }
+            all_hold &= stats::bracket::holds(figure, *ends);
+            if all_hold {
+                holds_to = quantile;
+            }
+        }
+        self.holds_to = self.holds_to.map(|to| to.min(holds_to));
+    }
+}
+
+#[cfg(test)]
+#[path = "regimes_tests.rs"]
+mod tests;
