@@ -16,6 +16,7 @@ from tickpath_cloud.hunt.run import NoCapacity
 from tickpath_cloud.reasons import Then, reason
 
 DENIED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}
+RETRIES = {"mode": "standard", "total_max_attempts": 3}  # share/reconcile.py has the same
 PAUSES_SECONDS = (0.5, 1, 2, 4, *(8,) * 8)  # 70 s: what deletes wait for may take a minute
 
 
@@ -25,8 +26,7 @@ def pause(seconds: float) -> None:
 
 def client(service: str, region: str) -> Any:
     """The SDK itself retries at once what is throttled or lost; `call` does so for longer."""
-    retries = {"mode": "standard", "total_max_attempts": 3}
-    return boto3.client(service, region_name=region, config=SdkConfig(retries=retries))
+    return boto3.client(service, region_name=region, config=SdkConfig(retries=RETRIES))
 
 
 def call(operation: Callable[..., Any], **arguments: Any) -> Any:
@@ -97,6 +97,20 @@ def _of(code: str, message: str) -> Refused:
 
 
 def pages(api: Any, operation: str, key: str, **arguments: Any) -> list[Any]:
-    """All pages of a describe or list call."""
+    """All pages of a describe or list call. A page may be empty, and others follow."""
+    if not api.can_paginate(operation):
+        return _by_token(api, operation, key, arguments)
     paginator = api.get_paginator(operation)
     return [e for page in call(lambda: list(paginator.paginate(**arguments))) for e in page[key]]
+
+
+def _by_token(api: Any, operation: str, key: str, arguments: dict[str, Any]) -> list[Any]:
+    """For the few calls that have pages, but no paginator in the SDK."""
+    found: list[Any] = []
+    more: dict[str, str] = {}
+    while True:
+        page = call(getattr(api, operation), **arguments, **more)
+        found += page[key]
+        if not page.get("nextToken"):
+            return found
+        more = {"nextToken": page["nextToken"]}

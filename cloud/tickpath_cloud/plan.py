@@ -114,7 +114,7 @@ def _check(plan: Plan) -> None:
 
 
 def _vcpus(ec2: Any, types: tuple[str, ...]) -> int:
-    found = call(ec2.describe_instance_types, InstanceTypes=list(types))["InstanceTypes"]
+    found = pages(ec2, "describe_instance_types", "InstanceTypes", InstanceTypes=list(types))
     return max(entry["VCpuInfo"]["DefaultVCpus"] for entry in found)
 
 
@@ -149,7 +149,7 @@ def on_demand_price(pricing: Any, kind: str, region: str) -> Decimal:
         "preInstalledSw": "NA", "tenancy": "Shared", "capacitystatus": "Used",
     }  # fmt: skip
     filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in wanted.items()]
-    found = call(pricing.get_products, ServiceCode="AmazonEC2", Filters=filters)["PriceList"]
+    found = pages(pricing, "get_products", "PriceList", ServiceCode="AmazonEC2", Filters=filters)
     if not found:
         raise CloudError(f"AWS has no price for {kind} in {region}: is the type offered there?")
     return hourly_usd(json.loads(found[0]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tickpath_cloud import tags
-from tickpath_cloud.aws import call, drop, pages
+from tickpath_cloud.aws import drop, pages
 from tickpath_cloud.instances import of_hunt
 
 OURS = [{"Name": "tag-key", "Values": [tags.HUNT]}]
@@ -30,14 +30,9 @@ class Kind:
         """Those of one hunt, or of all."""
         alive = [{"Name": self.alive[0], "Values": self.alive[1]}] if self.alive else []
         tagged = (of_hunt(hunt) if hunt else OURS) if self.tag_filters else []
-        found = self._all(ec2, [*tagged, *alive])
+        found = pages(ec2, self.operation, self.key, Filters=[*tagged, *alive])
         held = [(tags.value(resource, tags.HUNT), resource) for resource in found]
         return [resource for of, resource in held if of is not None and hunt in (None, of)]
-
-    def _all(self, ec2: Any, filters: list[dict]) -> list[dict]:
-        if ec2.can_paginate(self.operation):
-            return pages(ec2, self.operation, self.key, Filters=filters)
-        return call(getattr(ec2, self.operation), Filters=filters)[self.key]
 
 
 def _cancel(ec2: Any, reservation: dict) -> None:

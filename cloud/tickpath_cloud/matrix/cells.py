@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tickpath_cloud.aws import call, client
+from tickpath_cloud.aws import client, pages
 from tickpath_cloud.config import Config, read
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.money import cost, dollars
@@ -90,7 +90,7 @@ def cells(config: Config, matrix: Matrix) -> list[Cell]:
 def features(config: Config) -> dict[str, Features]:
     ec2, pricing = client("ec2", config.region), client("pricing", "us-east-1")
     types = list(config.instance_types)
-    found = call(ec2.describe_instance_types, InstanceTypes=types)["InstanceTypes"]
+    found = pages(ec2, "describe_instance_types", "InstanceTypes", InstanceTypes=types)
     return {
         entry["InstanceType"]: Features(
             on_demand_price(pricing, entry["InstanceType"], config.region),

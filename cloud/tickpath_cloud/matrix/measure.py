@@ -127,7 +127,7 @@ class Measuring:
         zone = self.cloud.subnets()[0]["AvailabilityZoneId"]
         candidate = Candidate(cell.type, "on-demand", row.features.price)
         settings = Settings(
-            hunt=self.cloud.hunt, arms=max(len(self.rows), 2), candidates=(candidate,),
+            hunt=self.cloud.hunt, arms=max(len(self.rows), 2), keep=1, candidates=(candidate,),
             budget=self.config.budget, ttl_seconds=int(self.config.ttl_hours * 3600),
         )  # fmt: skip
         self.cloud.config = replace(self.config, image=self.matrix.images[cell.image])

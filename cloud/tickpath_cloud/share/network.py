@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tickpath_cloud import removal, tags
-from tickpath_cloud.aws import call
+from tickpath_cloud.aws import call, pages
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.instances import of_hunt
 from tickpath_cloud.share.offer import Offer
@@ -90,7 +90,7 @@ class ReceiverNetwork:
         """The subnet's own route table, or else the VPC's main one."""
         for key, value in (("association.subnet-id", subnet), ("association.main", "true")):
             filters = [{"Name": key, "Values": [value]}, {"Name": "vpc-id", "Values": [vpc]}]
-            found = call(self.ec2.describe_route_tables, Filters=filters)["RouteTables"]
+            found = pages(self.ec2, "describe_route_tables", "RouteTables", Filters=filters)
             if found:
                 return found[0]
         raise CloudError(f"{vpc} has no main route table")
@@ -154,7 +154,7 @@ class ReceiverNetwork:
     def _find(self, operation: str, key: str, named: dict | str = "") -> list[dict]:
         """The resources that the settings name, or else those with our tag."""
         arguments = named if isinstance(named, dict) else {"Filters": of_hunt(self.name)}
-        return call(getattr(self.ec2, operation), **arguments)[key]
+        return pages(self.ec2, operation, key, **arguments)
 
     def _make(self, operation: Callable[..., Any], kind: str, **arguments: Any) -> Any:
         held = tags.tags(self.name, "network", tags.seconds(self.offer.expires))

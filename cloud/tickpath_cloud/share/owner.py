@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tickpath_cloud import tags
-from tickpath_cloud.aws import call, client
+from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import read, settings_of
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.share import reconcile
@@ -183,7 +183,9 @@ class Owner:
 
     def _permission(self, asked: Request) -> str:
         """The narrowest permission for placement groups that has the actions."""
-        found = call(self.ram.list_permissions, resourceType="ec2:PlacementGroup")["permissions"]
+        found = pages(
+            self.ram, "list_permissions", "permissions", resourceType="ec2:PlacementGroup"
+        )
         fitting = []
         for entry in found:
             actions = self._actions_of(entry["arn"])
@@ -197,9 +199,9 @@ class Owner:
         return min(fitting)[1]
 
     def _actions(self, grant: Grant) -> list[str]:
-        found = call(
-            self.ram.list_resource_share_permissions, resourceShareArn=grant.arn
-        )["permissions"]  # fmt: skip
+        found = pages(
+            self.ram, "list_resource_share_permissions", "permissions", resourceShareArn=grant.arn
+        )
         return sorted({action for entry in found for action in self._actions_of(entry["arn"])})
 
     def _actions_of(self, arn: str) -> list[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tickpath_cloud import removal, tags
-from tickpath_cloud.aws import call, client
+from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import read, settings_of
 from tickpath_cloud.ec2 import launch
 from tickpath_cloud.errors import CloudError, Refused
@@ -158,9 +158,10 @@ class Receiver:
 
     def _invitation(self) -> None:
         """There is none within an organisation, and none after it was accepted."""
-        found = call(
-            self.ram.get_resource_share_invitations, resourceShareArns=[self.offer.share]
-        )["resourceShareInvitations"]  # fmt: skip
+        found = pages(
+            self.ram, "get_resource_share_invitations", "resourceShareInvitations",
+            resourceShareArns=[self.offer.share],
+        )  # fmt: skip
         for invitation in found:
             if invitation["senderAccountId"] != self.offer.owner:
                 raise CloudError(

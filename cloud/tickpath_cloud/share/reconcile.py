@@ -15,6 +15,7 @@ from ipaddress import ip_network
 from typing import Any
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 GRANT, ACCOUNT, CIDR, VPC = "tickpath:grant", "tickpath:account", "tickpath:cidr", "tickpath:vpc"
@@ -307,6 +308,10 @@ def handler(event: Any, context: Any) -> dict:
     def audit(what: Event) -> None:
         print(json.dumps(what))
 
-    ec2, ram = (boto3.client(name, region_name=network.region) for name in ("ec2", "ram"))
+    # As all clients of tickpath_cloud: another mode gives up at codes that this one repeats.
+    retries = Config(retries={"mode": "standard", "total_max_attempts": 3})
+    ec2, ram = (
+        boto3.client(name, region_name=network.region, config=retries) for name in ("ec2", "ram")
+    )
     opened = Reconciler(network, ec2, ram, time.time, audit).run()
     return {"open": sorted(opening.grant.name for opening in opened)}

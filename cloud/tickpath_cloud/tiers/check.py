@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from tickpath_cloud.aws import call, client
+from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.errors import CloudError
 
 # Interfaces that are no host's: a hop hides behind them.
@@ -158,7 +158,7 @@ def _hop(route: dict) -> str:
 def _table(ec2: Any, host: dict) -> dict:
     for key, value in (("association.subnet-id", host["SubnetId"]), ("association.main", "true")):
         filters = [{"Name": key, "Values": [value]}, {"Name": "vpc-id", "Values": [host["VpcId"]]}]
-        found = call(ec2.describe_route_tables, Filters=filters)["RouteTables"]
+        found = pages(ec2, "describe_route_tables", "RouteTables", Filters=filters)
         if found:
             return found[0]
     raise CloudError(f"{host['VpcId']} has no main route table")
@@ -167,7 +167,7 @@ def _table(ec2: Any, host: dict) -> dict:
 def _interface(ec2: Any, target: str) -> dict | None:
     """None: it is not of this account."""
     wanted = [{"Name": "addresses.private-ip-address", "Values": [target]}]
-    found = call(ec2.describe_network_interfaces, Filters=wanted)["NetworkInterfaces"]
+    found = pages(ec2, "describe_network_interfaces", "NetworkInterfaces", Filters=wanted)
     return found[0] if found else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tickpath_cloud.aws import call, client
+from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.tiers.stacks import Stacks
 
@@ -37,10 +37,12 @@ class Service:
 
     def connections(self) -> list[Connection]:
         wanted = [{"Name": "service-id", "Values": [self.id]}]
-        found = call(self.ec2.describe_vpc_endpoint_connections, Filters=wanted)
+        found = pages(
+            self.ec2, "describe_vpc_endpoint_connections", "VpcEndpointConnections", Filters=wanted
+        )
         return [
             Connection(c["VpcEndpointId"], c["VpcEndpointOwner"], c["VpcEndpointState"])
-            for c in found["VpcEndpointConnections"]
+            for c in found
         ]
 
     def accept(self, account: str) -> list[Connection]:
