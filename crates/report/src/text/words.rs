@@ -114,7 +114,8 @@ pub(crate) fn holds_to(series: &Series) -> String {
 
 /// The meaning of a record whose main series does not hold to p50; `None` for every other one.
 pub(crate) fn meaning(record: &RunRecord) -> Option<&'static str> {
-    let fails = !record.is_void() && !record.smoke_test && !record.holds(0.5);
+    let is_judged = record.main_series().is_some() && !record.is_void() && !record.smoke_test;
+    let fails = is_judged && !record.holds(0.5);
     fails.then_some(
         "Nothing is broken: other work on the cores may have moved p50 by more than a tenth, so it \
          describes this machine in this hour. Follow the remedy, or let tickpath wait for quiet \
