@@ -1,5 +1,7 @@
 //! The two speeds of a machine: which second of each run lay in which regime, by the medians of the
 //! floor and of the series itself. docs/METHODOLOGY.md says when there are two.
+//!
+//! See docs/decisions/022-regimes-and-ratios.md.
 
 use crate::hlog::{HlogError, Totals, slices};
 use crate::{Kind, Percentiles, Series, Subject};

@@ -209,7 +209,9 @@ fn ticks_are_said_as_they_can_be() {
     refused(
         "tick-to-trade",
         &["feed.group=10.0.0.1:5"],
-        expect!["feed.group = 10.0.0.1:5: a multicast group and a port, such as 239.255.0.1:26400"],
+        expect![
+            "feed.group = 10.0.0.1:5: a multicast group and a port from 1 to 65534, such as 239.255.0.1:26400"
+        ],
     );
     refused(
         "tick-to-trade",

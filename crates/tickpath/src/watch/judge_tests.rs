@@ -58,12 +58,14 @@ fn a_slower_record_alerts_once_and_a_good_one_recovers() {
     assert_eq!(judge.judge(&record(10_000), &machine()).recovered.len(), 2);
 }
 
-/// A figure that doesn't hold is no evidence.
+/// A figure that may lie where the baseline's does, but for what disturbed it, is no evidence.
 #[test]
-fn what_does_not_hold_raises_no_alert() {
+fn what_a_disturbance_can_explain_raises_no_alert() {
     let mut judge = judge(&[]);
     let mut disturbed = record(15_000);
-    disturbed.subjects[0].series[0].holds_to = Some(0.0);
+    let series = &mut disturbed.subjects[0].series[0];
+    series.holds_to = Some(0.0);
+    series.bracket.insert("p50".to_owned(), [10_000, 15_010]);
     let judged = judge.judge(&disturbed, &machine());
     assert!(judged.alerts.is_empty(), "{:?}", judged.gates);
 }

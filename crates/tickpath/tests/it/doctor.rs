@@ -65,6 +65,4 @@ fn wrong_cores_are_rejected() {
         assert!(said.contains("--cores") && said.contains(expected), "{list}: {said}");
         assert!(done.stdout.is_empty());
     }
-    let done = output(&["doctor", "--cores", "1"]);
-    assert_eq!(done.status.code(), Some(2));
 }
