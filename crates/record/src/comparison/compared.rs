@@ -24,11 +24,11 @@ pub struct ComparedFigure {
     /// at the worse end of its bracket. `null` if a run was not judged.
     #[serde(default)]
     pub range: Option<[f64; 2]>,
-    /// Runs of A and of B in which the figure holds.
+    /// Runs of A and of B in which the figure holds; `null` in schema 1, which does not count them.
     #[serde(default)]
-    pub held: [usize; 2],
-    /// Whether it holds in at least half of the runs of both.
-    #[serde(default)]
+    pub held: Option<[usize; 2]>,
+    /// Whether it holds in at least half of the runs of both. Schema 1 has only figures that hold.
+    #[serde(default = "holds_in_schema_1")]
     pub holds: bool,
     /// Arms with disturbed runs, and the cause; empty if there are none.
     #[serde(default)]
@@ -37,6 +37,10 @@ pub struct ComparedFigure {
     pub p_adjusted: f64,
     /// Better, worse, no difference seen, not known, or inconclusive.
     pub outcome: Outcome,
+}
+
+fn holds_in_schema_1() -> bool {
+    true
 }
 
 impl ComparedFigure {

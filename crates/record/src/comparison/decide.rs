@@ -65,7 +65,7 @@ impl Comparison {
                 Outcome::NotKnown => {
                     format!("not known in {names}: disturbed runs of {}", first.disturbance)
                 }
-                Outcome::NoDifference if first.held != [self.a.runs, self.b.runs] => {
+                Outcome::NoDifference if first.held != Some([self.a.runs, self.b.runs]) => {
                     format!("no difference in {names}; disturbed runs of {}", first.disturbance)
                 }
                 outcome => format!("{} in {names}", outcome.name()),

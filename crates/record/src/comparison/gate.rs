@@ -287,7 +287,7 @@ mod tests {
                 p: 0.5,
             },
             range: Some(interval),
-            held: [6, 6],
+            held: Some([6, 6]),
             holds: true,
             disturbance: String::new(),
             p_adjusted: 1.0,

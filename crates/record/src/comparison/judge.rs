@@ -64,7 +64,7 @@ impl Found<'_> {
             kind: row.kind,
             figure: figure.name(),
             range: difference.range(),
-            held: difference.held,
+            held: Some(difference.held),
             holds: difference.holds(),
             p_adjusted: verdict.p_adjusted,
             outcome: verdict.outcome,

@@ -93,3 +93,16 @@ fn the_floor_is_no_control_where_it_goes_another_way() {
     bare.subjects.pop();
     assert!(!same_floor(&bare, &bare));
 }
+
+/// Schema 1 compared only runs in which a figure holds. Without its keys of today the figure was said
+/// not to hold.
+#[test]
+fn a_figure_of_schema_1_holds_and_its_range_is_not_known() {
+    let old = json!({"subject": "rust", "series": "order", "kind": "service", "figure": "p50",
+        "a": 9727, "b": 9767, "change": 0.0029, "interval": [-0.0096, 0.0242], "added_ns": 28,
+        "added_ns_interval": [-112, 280], "noise_floor": 0.0184, "p": 0.5528, "p_adjusted": 1.0,
+        "outcome": "inconclusive"});
+    let figure: ComparedFigure = serde_json::from_value(old).unwrap();
+    assert!(figure.holds);
+    assert_eq!((figure.range, figure.held), (None, None));
+}

@@ -59,11 +59,11 @@ pub(crate) fn short_verdict(figure: &ComparedFigure) -> String {
 
 /// A figure of A and of a candidate, us, with `?` where it does not hold in half of the runs.
 pub(crate) fn figures(one: &Comparison, figure: &ComparedFigure) -> [String; 2] {
-    let of = |ns: u64, held: usize, runs: usize| {
-        format!("{}{}", us(ns), if 2 * held < runs { "?" } else { "" })
+    let of = |ns: u64, arm: usize, runs: usize| {
+        let fails = figure.held.is_some_and(|held| 2 * held[arm] < runs);
+        format!("{}{}", us(ns), if fails { "?" } else { "" })
     };
-    let [a, b] = figure.held;
-    [of(figure.effect.a, a, one.a.runs), of(figure.effect.b, b, one.b.runs)]
+    [of(figure.effect.a, 0, one.a.runs), of(figure.effect.b, 1, one.b.runs)]
 }
 
 fn values(letter: char, [a, b]: [String; 2], title: &str) -> String {

@@ -29,7 +29,7 @@ fn figure(figure: &str, change: f64, outcome: Outcome) -> ComparedFigure {
             p: 0.0005,
         },
         range: Some([change - 0.03, change + 0.02]),
-        held: [12, 12],
+        held: Some([12, 12]),
         holds: true,
         disturbance: String::new(),
         p_adjusted: 0.001,
@@ -165,7 +165,7 @@ fn what_is_forced_or_cannot_be_compared_is_said_aloud() {
 #[test]
 fn figures_that_do_not_hold_are_shown_and_marked() {
     let wide = |outcome, range| ComparedFigure {
-        held: [2, 12],
+        held: Some([2, 12]),
         holds: false,
         range: Some(range),
         disturbance: "A, mostly by stress (does not hold in 10 of 12 runs)".to_owned(),
