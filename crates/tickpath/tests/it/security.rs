@@ -4,6 +4,7 @@ use crate::support::websocket::Client;
 use crate::support::{Exchange, listening, text, tickpath, wait_for};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -255,4 +256,22 @@ fn an_idle_plain_connection_is_closed_without_a_word() {
     let answer = text(&answer);
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("OK"), "{answer}");
     assert_eq!(exchange.end()["counts"]["limits"], serde_json::json!({}));
+}
+
+/// The files that "Run the exchange" shows are ones that an exchange reads.
+#[test]
+fn the_guides_files_of_accounts_limits_and_instruments_are_read() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/run-the-exchange.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["--book".to_owned(), "empty".to_owned()];
+    for name in ["tokens", "risk", "instruments"] {
+        let start = guide.find(&format!("```toml\n# {name}.toml")).expect(name) + "```toml\n".len();
+        let end = start + guide[start..].find("```").unwrap();
+        let file = directory.path().join(name);
+        std::fs::write(&file, &guide[start..end]).unwrap();
+        arguments.extend([format!("--{name}"), file.display().to_string()]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    assert_eq!(Exchange::start(&arguments).end()["orders"], 0);
 }
