@@ -94,8 +94,8 @@ fn the_floor_is_no_control_where_it_goes_another_way() {
     assert!(!same_floor(&bare, &bare));
 }
 
-/// Schema 1 compared only runs in which a figure holds. Without its keys of today the figure was said
-/// not to hold.
+/// Schema 1 compared only runs in which a figure holds. Without its keys of today the figure was
+/// said not to hold.
 #[test]
 fn a_figure_of_schema_1_holds_and_its_range_is_not_known() {
     let old = json!({"subject": "rust", "series": "order", "kind": "service", "figure": "p50",
