@@ -14,6 +14,12 @@ use std::path::Path;
 /// Maximum number of records of a file that a flow keeps, 48 bytes each.
 pub const RECORDS_MAX: usize = 1 << 24;
 
+/// Maximum length of a file's header, in bytes: room for three million symbols of 71 bytes.
+pub const HEADER_BYTES_MAX: usize = 1 << 28;
+
+/// Bytes before the header: `DBN`, the version and the header's length (u32).
+const PRELUDE_BYTES: usize = 8;
+
 /// Why a file can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabentoError {
@@ -126,7 +132,12 @@ fn each_record(
         .build()
         .map_err(|why| unreadable(file, text(why)))?;
     let mut number = 0;
+    let mut prelude_checked = false;
     loop {
+        if !prelude_checked && fsm.data().len() >= PRELUDE_BYTES {
+            check_prelude(fsm.data()).map_err(|why| unreadable(file, why))?;
+            prelude_checked = true;
+        }
         match fsm.process() {
             ProcessResult::ReadMore(_) => match reader.read(fsm.space()) {
                 Ok(0) if !fsm.has_decoded_metadata() => {
@@ -156,6 +167,17 @@ fn each_record(
             }
         }
     }
+}
+
+/// The crate reserves as many bytes as the header claims to have, up to 4 GiB.
+fn check_prelude(bytes: &[u8]) -> Result<(), String> {
+    let length = bytes[4..PRELUDE_BYTES].try_into().map_or(0, u32::from_le_bytes) as usize;
+    if length <= HEADER_BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "its header claims {length} bytes, more than {HEADER_BYTES_MAX} (limit header_bytes_max)"
+    ))
 }
 
 /// The greatest common divisor of the prices: the file's price increment or a multiple of it. 0

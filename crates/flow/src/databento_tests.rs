@@ -56,3 +56,16 @@ fn a_book_that_cannot_be_built_names_the_record() {
     let why = error(&bytes);
     assert!(why.contains("record 3 adds order 2, which is in the book"), "{why}");
 }
+
+/// A file of 16 bytes once made the crate reserve 4 GB; the fuzz target found it.
+#[test]
+fn a_header_that_claims_more_than_the_limit_is_an_error_before_it_is_reserved() {
+    let mut bytes = file(1);
+    bytes[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+    let why = error(&bytes);
+    assert!(why.contains("claims 4294967295 bytes") && why.contains("header_bytes_max"), "{why}");
+
+    let claimed = u32::try_from(HEADER_BYTES_MAX).unwrap();
+    bytes[4..8].copy_from_slice(&claimed.to_le_bytes());
+    assert!(error(&bytes).contains("its header is cut"));
+}
