@@ -1,6 +1,6 @@
 //! An open WebSocket to the target, and a ping over it.
 
-use crate::timed::Timed;
+use crate::timed::StepTimer;
 use clock::random::SplitMix64;
 use std::io::{self, Write};
 use transport::Connection;
@@ -30,7 +30,7 @@ impl Line {
 
     /// From just before the write of a ping until just after the read that brought the first byte
     /// of its pong, ns. What the target pushes meanwhile is read and dropped.
-    pub(crate) fn ping(&mut self, timed: &Timed<'_>) -> io::Result<u64> {
+    pub(crate) fn ping(&mut self, timed: &StepTimer<'_>) -> io::Result<u64> {
         let payload = self.random.bits().to_ne_bytes();
         self.encode(Opcode::Ping, &payload);
         let start_ns = timed.clock.now_ns();

@@ -1,8 +1,8 @@
 //! One run of one plan: a pinned measuring thread, while the caller's thread writes the log.
 
 use crate::line::Line;
-use crate::target::{Failed, Target, TargetError};
-use crate::timed::Timed;
+use crate::target::{StepError, Target, TargetError};
+use crate::timed::StepTimer;
 use clock::Clock;
 use clock::random::SplitMix64;
 use clock::recorder::{self, Recorder, Series};
@@ -73,7 +73,7 @@ fn measure(
     let clock = Clock::calibrate();
     host::thread::set_scheduling(plan.scheduling)?;
     let patience = Duration::from_secs_f64(plan.probes.patience_seconds);
-    let timed = Timed { clock, stop, spins: plan.spins, patience };
+    let timed = StepTimer { clock, stop, spins: plan.spins, patience };
     let target = Target::find(plan)?;
     let mut probing = Probing::start(plan, target, timed)?;
     let longest = plan.warm_up_seconds + plan.seconds + plan.probes.patience_seconds;
@@ -112,7 +112,7 @@ fn measure(
 struct Probing<'a> {
     plan: &'a EndpointPlan,
     target: Target<'a>,
-    timed: Timed<'a>,
+    timed: StepTimer<'a>,
     random: SplitMix64,
     kept: Vec<Line>,
     /// Which of them was pinged last.
@@ -131,7 +131,7 @@ impl<'a> Probing<'a> {
     fn start(
         plan: &'a EndpointPlan,
         target: Target<'a>,
-        timed: Timed<'a>,
+        timed: StepTimer<'a>,
     ) -> Result<Probing<'a>, EndpointError> {
         let random = SplitMix64::new(clock::wall_ns() ^ u64::from(std::process::id()) << 32);
         let next_ns = timed.clock.now_ns();
@@ -153,7 +153,7 @@ impl<'a> Probing<'a> {
             let opened = probing.target.open(&probing.timed).and_then(|opened| {
                 probing.target.upgrade(opened.connection, &probing.timed, &mut probing.random)
             });
-            let unreachable = |failed: Failed| EndpointError::Unreachable {
+            let unreachable = |failed: StepError| EndpointError::Unreachable {
                 target: plan.target.clone(),
                 why: failed.to_string(),
             };
@@ -199,7 +199,7 @@ impl<'a> Probing<'a> {
     }
 
     /// Opens a connection, pings once, closes it.
-    fn fresh(&mut self, record: &mut impl FnMut(usize, u64)) -> Result<(), Failed> {
+    fn fresh(&mut self, record: &mut impl FnMut(usize, u64)) -> Result<(), StepError> {
         self.sent += 1;
         let opened = self.target.open(&self.timed)?;
         self.answered(CONNECT, opened.connect_ns, record);
@@ -215,18 +215,19 @@ impl<'a> Probing<'a> {
             self.target.upgrade(opened.connection, &self.timed, &mut self.random)?;
         self.answered(UPGRADE, upgrade_ns, record);
         self.sent += 1;
-        let ping_ns = line.ping(&self.timed).map_err(Failed::at("ping over a fresh connection"))?;
+        let ping_ns =
+            line.ping(&self.timed).map_err(StepError::at("ping over a fresh connection"))?;
         self.answered(FIRST_PING, ping_ns, record);
         line.close();
         Ok(())
     }
 
     /// Pings over the connection whose turn it is.
-    fn again(&mut self, record: &mut impl FnMut(usize, u64)) -> Result<(), Failed> {
+    fn again(&mut self, record: &mut impl FnMut(usize, u64)) -> Result<(), StepError> {
         self.sent += 1;
         // The plan's check keeps it from being empty.
         self.turn = (self.turn + 1) % self.kept.len();
-        let ping_ns = self.kept[self.turn].ping(&self.timed).map_err(Failed::at("ping"))?;
+        let ping_ns = self.kept[self.turn].ping(&self.timed).map_err(StepError::at("ping"))?;
         self.answered(PING, ping_ns, record);
         Ok(())
     }

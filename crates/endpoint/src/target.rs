@@ -1,7 +1,7 @@
 //! How a connection to the target is opened: one step after the other, each timed.
 
 use crate::line::Line;
-use crate::timed::Timed;
+use crate::timed::StepTimer;
 use clock::random::SplitMix64;
 use plan::process::endpoint::EndpointPlan;
 use plan::tables::endpoint::split_header;
@@ -30,19 +30,19 @@ pub(crate) struct Target<'a> {
 /// A step that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {source}")]
-pub(crate) struct Failed {
+pub(crate) struct StepError {
     step: &'static str,
     source: io::Error,
 }
 
-impl Failed {
-    pub(crate) fn at(step: &'static str) -> impl Fn(io::Error) -> Failed {
-        move |source| Failed { step, source }
+impl StepError {
+    pub(crate) fn at(step: &'static str) -> impl Fn(io::Error) -> StepError {
+        move |source| StepError { step, source }
     }
 }
 
 /// A fresh connection, and how long each step to it took, ns.
-pub(crate) struct Opened {
+pub(crate) struct FreshConnection {
     pub connection: Connection,
     /// From the SYN until the connection stood.
     pub connect_ns: u64,
@@ -69,33 +69,37 @@ impl<'a> Target<'a> {
     }
 
     /// TCP, then TLS where it is asked for.
-    pub(crate) fn open(&self, timed: &Timed<'_>) -> Result<Opened, Failed> {
+    pub(crate) fn open(&self, timed: &StepTimer<'_>) -> Result<FreshConnection, StepError> {
         let (socket, start_ns, connected_ns) =
-            connect(&self.addresses, &self.first, timed).map_err(Failed::at("connect"))?;
+            connect(&self.addresses, &self.first, timed).map_err(StepError::at("connect"))?;
         let options = || -> io::Result<()> {
             socket.set_nodelay(true)?;
             socket.set_read_timeout(Some(timed.patience))?;
             socket.set_write_timeout(Some(timed.patience))
         };
-        options().map_err(Failed::at("connect"))?;
+        options().map_err(StepError::at("connect"))?;
         let connect_ns = connected_ns - start_ns;
         let Some(connector) = &self.connector else {
-            return Ok(Opened { connection: socket.into(), connect_ns, handshake_ns: None });
+            return Ok(FreshConnection {
+                connection: socket.into(),
+                connect_ns,
+                handshake_ns: None,
+            });
         };
         let start_ns = timed.clock.now_ns();
-        let connection = connector.connect(socket).map_err(Failed::at("handshake"))?;
+        let connection = connector.connect(socket).map_err(StepError::at("handshake"))?;
         let handshake_ns = Some(timed.clock.now_ns() - start_ns);
-        Ok(Opened { connection, connect_ns, handshake_ns })
+        Ok(FreshConnection { connection, connect_ns, handshake_ns })
     }
 
     /// Makes a WebSocket of it; also how long the server took to begin its answer, ns.
     pub(crate) fn upgrade(
         &self,
         mut connection: Connection,
-        timed: &Timed<'_>,
+        timed: &StepTimer<'_>,
         random: &mut SplitMix64,
-    ) -> Result<(Line, u64), Failed> {
-        let failed = Failed::at("upgrade");
+    ) -> Result<(Line, u64), StepError> {
+        let failed = StepError::at("upgrade");
         connection.set_nonblocking(timed.spins).map_err(&failed)?;
         let mut nonce = [0; 16];
         nonce[..8].copy_from_slice(&random.bits().to_ne_bytes());
@@ -128,7 +132,7 @@ impl<'a> Target<'a> {
 fn connect(
     addresses: &[SocketAddr],
     first: &Cell<usize>,
-    timed: &Timed<'_>,
+    timed: &StepTimer<'_>,
 ) -> io::Result<(TcpStream, u64, u64)> {
     let mut failed = Vec::new();
     for offset in 0..addresses.len() {
@@ -221,7 +225,7 @@ mod tests {
     #[test]
     fn an_address_that_rejects_does_not_end_the_run() {
         let (stop, patience) = (AtomicBool::new(false), Duration::from_secs(20));
-        let timed = Timed { clock: Clock::calibrate(), stop: &stop, spins: false, patience };
+        let timed = StepTimer { clock: Clock::calibrate(), stop: &stop, spins: false, patience };
         let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let addresses = listeners.each_ref().map(|one| one.local_addr().unwrap());
         let [nobody, here, also] = listeners;

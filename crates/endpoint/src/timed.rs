@@ -10,7 +10,7 @@ use transport::Connection;
 const SLEEP_NS_MIN: u64 = 100_000;
 
 /// The clock, stop flag and time limit of every step.
-pub(crate) struct Timed<'a> {
+pub(crate) struct StepTimer<'a> {
     pub clock: Clock,
     pub stop: &'a AtomicBool,
     /// Sockets don't block.
@@ -18,7 +18,7 @@ pub(crate) struct Timed<'a> {
     pub patience: Duration,
 }
 
-impl Timed<'_> {
+impl StepTimer<'_> {
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

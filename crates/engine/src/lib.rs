@@ -55,4 +55,4 @@ pub use settings::{
 };
 pub use state::RestoreError;
 pub use state::hash::StateHash;
-pub use state::saved::Saved;
+pub use state::saved::SavedItem;

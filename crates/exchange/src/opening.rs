@@ -14,7 +14,7 @@ use crate::market_data::subscribers::FeedSubscribers;
 use crate::sequencer::{Sequencer, StartError};
 use crate::setup::limits::nanoseconds;
 use crate::start_book::{self, StartBook};
-use engine::{Command, Engine, NewOrder, Saved};
+use engine::{Command, Engine, NewOrder, SavedItem};
 use feed::Channel;
 use flow::Script;
 use journal::{Identity, ReplayedJournal};
@@ -193,7 +193,7 @@ fn entry(
 fn time_ns(engine: &Engine) -> u64 {
     let mut latest_ns = 0;
     engine.save(&mut |piece| {
-        if let Saved::Engine { time_ns, .. } = piece {
+        if let SavedItem::Engine { time_ns, .. } = piece {
             latest_ns = time_ns;
         }
     });
@@ -205,7 +205,7 @@ fn time_ns(engine: &Engine) -> u64 {
 fn changed_instruments(config: &Config, engine: &Engine) -> (Vec<Command>, Vec<String>) {
     let (mut commands, mut said) = (Vec::new(), Vec::new());
     engine.save(&mut |piece| {
-        let Saved::Instrument(there) = piece else { return };
+        let SavedItem::Instrument(there) = piece else { return };
         let instrument = config.instruments.get(there.instrument);
         let code = &instrument.code;
         if instrument.band_ticks != (there.band_low_ticks, there.band_high_ticks) {
@@ -232,12 +232,12 @@ fn known(engine: &Engine, accounts: &[RegisteredAccount]) -> Vec<(String, KnownA
     // Account 0 is the exchange's own.
     let of = |account: u32| account.checked_sub(1).map(|index| index as usize);
     engine.save(&mut |piece| match piece {
-        Saved::Account { settings, .. } => {
+        SavedItem::Account { settings, .. } => {
             if let Some((_, known)) = of(settings.account).and_then(|index| all.get_mut(index)) {
                 known.settings = Some(settings);
             }
         }
-        Saved::Position(one) => {
+        SavedItem::Position(one) => {
             if let Some((_, known)) = of(one.account).and_then(|index| all.get_mut(index)) {
                 known.positions.insert(one.instrument, one);
             }
@@ -254,7 +254,7 @@ type RestoredOrder = (u32, ClientOrder, engine::NewOrder);
 fn client_orders(engine: &Engine, accounts: u32) -> Result<Vec<RestoredOrder>, engine::NewOrder> {
     let mut orders = Ok(Vec::new());
     engine.save(&mut |piece| {
-        let Saved::Order { order, .. } = piece else { return };
+        let SavedItem::Order { order, .. } = piece else { return };
         if order.account == EXCHANGE_ACCOUNT {
             return;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clock::Clock;
-use record::machine::{Fingerprint, Fixed, IdleState, Load, Nic, Ticks};
+use record::machine::{Fingerprint, FixedFacts, IdleState, Load, Nic, Ticks};
 
 use crate::instance::instance;
 use crate::probe;
@@ -17,7 +17,7 @@ const CPU: &str = "sys/devices/system/cpu";
 pub fn capture(root: &Root, clock: &Clock, probe_cores: Option<(usize, usize)>) -> Fingerprint {
     let (nics, interfaces_virtual) = interfaces(root);
     Fingerprint {
-        fixed: Fixed { nics, ..fixed(root, &Topology::read(root)) },
+        fixed: FixedFacts { nics, ..fixed(root, &Topology::read(root)) },
         // Before the probes, because they are a load themselves.
         load: Load { interfaces_virtual, ..load(root) },
         probes: probe::run(clock, probe_cores),
@@ -25,14 +25,14 @@ pub fn capture(root: &Root, clock: &Clock, probe_cores: Option<(usize, usize)>) 
     }
 }
 
-fn fixed(root: &Root, topology: &Topology) -> Fixed {
+fn fixed(root: &Root, topology: &Topology) -> FixedFacts {
     let info = processor(&root.read("proc/cpuinfo").unwrap_or_default());
     let dmi_vendor = root.read_text("sys/class/dmi/id/sys_vendor");
     let dmi_product = root.read_text("sys/class/dmi/id/product_name");
     let sources = words(root, "sys/devices/system/clocksource/clocksource0/available_clocksource");
     let hypervisor = hypervisor(root, sources.as_deref().unwrap_or_default());
     let online = || topology.online.iter().flatten().copied();
-    Fixed {
+    FixedFacts {
         architecture: Some(std::env::consts::ARCH.to_owned()),
         cpu_model: info.model,
         cpu_vendor: info.vendor,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use record::machine::Fixed;
+use record::machine::FixedFacts;
 use serde::{Deserialize, Serialize};
 
 /// Lowest real-time priority on Linux.
@@ -112,7 +112,7 @@ impl Scheduling {
     /// Until Linux 6.11, the kernel throttles real-time threads to `sched_rt_runtime_us` of each
     /// period. Since 6.12 it does so only with `CONFIG_RT_GROUP_SCHED`; instead the fair server
     /// gives waiting threads of other classes 50 ms a second, for any value of that setting.
-    pub fn warnings(self, fixed: &Fixed) -> Vec<String> {
+    pub fn warnings(self, fixed: &FixedFacts) -> Vec<String> {
         let mut warnings = Vec::new();
         if self == Scheduling::Other {
             return warnings;
@@ -184,13 +184,13 @@ mod tests {
         }
     }
 
-    fn fixed(release: &str, rt_runtime_us: Option<i64>, fair: Option<u64>) -> Fixed {
-        Fixed {
+    fn fixed(release: &str, rt_runtime_us: Option<i64>, fair: Option<u64>) -> FixedFacts {
+        FixedFacts {
             kernel_release: Some(release.to_owned()),
             rt_runtime_us,
             rt_period_us: Some(1_000_000),
             fair_server_runtime_ns: fair,
-            ..Fixed::default()
+            ..FixedFacts::default()
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
         let unlimited = fixed("6.8.0-45-generic", Some(-1), None);
         assert_eq!(Scheduling::Fifo(80).warnings(&unlimited), Vec::<String>::new());
         // An unreadable value counts as the usual one.
-        assert_eq!(Scheduling::Fifo(80).warnings(&Fixed::default()).len(), 1);
+        assert_eq!(Scheduling::Fifo(80).warnings(&FixedFacts::default()).len(), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::directory::{hlogs, load_machine, load_record};
 use crate::identity::{letters, switched_on};
-use crate::machine::{self, Fixed};
+use crate::machine::{self, FixedFacts};
 use crate::merge::mergeable::what_counts;
 use crate::{Kind, Percentiles, RunRecord, Series};
 use serde::Serialize;
@@ -69,7 +69,7 @@ pub struct Summary {
     /// Four letters, the same for records of the same resolved scenario, except for the keys that
     /// may differ in a merge ([`crate::merge`]).
     pub settings: String,
-    /// [`Fixed::identity`]; `mixed` if it was merged from different machines; `None` without a
+    /// [`FixedFacts::identity`]; `mixed` if it was merged from different machines; `None` without a
     /// machine.json.
     pub machine: Option<String>,
     /// All runs were made.
@@ -89,7 +89,7 @@ pub struct Summary {
     pub resolved: Value,
     /// The facts behind [`Summary::machine`].
     #[serde(skip)]
-    pub fixed: Option<Fixed>,
+    pub fixed: Option<FixedFacts>,
 }
 
 impl Summary {
@@ -197,11 +197,11 @@ fn summary(record: &RunRecord, path: &Path) -> Summary {
 }
 
 /// Summarises a record, with the fixed part of its machine.
-pub(crate) fn summarise(record: &RunRecord, fixed: Option<Fixed>) -> Summary {
+pub(crate) fn summarise(record: &RunRecord, fixed: Option<FixedFacts>) -> Summary {
     let mut machines: Vec<_> = record.merged_from.iter().map(|from| from.machine.clone()).collect();
     machines.dedup();
     let machine = match machines.len() {
-        0 | 1 => fixed.as_ref().map(Fixed::identity),
+        0 | 1 => fixed.as_ref().map(FixedFacts::identity),
         _ => Some("mixed".to_owned()),
     };
     let mut resolved = what_counts(&record.resolved);

@@ -1,7 +1,7 @@
 //! `machine.json`: the machine before and after a run, and the changes in between.
 //!
-//! There are three kinds of facts. [`Fixed`] must be equal before and after, or the run is void.
-//! [`Probes`] are short measurements that tell a quiet machine from a contended one; they may
+//! There are three kinds of facts. [`FixedFacts`] must be equal before and after, or the run is
+//! void. [`Probes`] are short measurements that tell a quiet machine from a contended one; they may
 //! differ by a ratio. [`Load`] is recorded but never judged. A fact that could not be read is
 //! `None`. Readers ignore keys they don't know and take absent ones at their default.
 
@@ -29,7 +29,7 @@ pub struct Machine {
 #[serde(default)]
 pub struct Fingerprint {
     /// Facts that must not change during a run.
-    pub fixed: Fixed,
+    pub fixed: FixedFacts,
     /// Measurements that show the machine's regime.
     pub probes: Probes,
     /// Other activity on the machine.
@@ -41,7 +41,7 @@ pub struct Fingerprint {
 /// Facts that must be equal before and after a run. A field is `None` if it could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Fixed {
+pub struct FixedFacts {
     /// The architecture that tickpath was built for, for example `x86_64`.
     pub architecture: Option<String>,
     /// The processor's model name; on ARM its part, variant and revision numbers.
@@ -121,7 +121,7 @@ pub struct Fixed {
     pub nics: Option<Vec<Nic>>,
 }
 
-impl Fixed {
+impl FixedFacts {
     /// Four letters, the same for the same machine with the same settings; two others share them
     /// once in 456 976 times. Ignores facts that could not be read, so that a field that a later
     /// version adds does not change the letters of old records.
@@ -222,9 +222,9 @@ pub fn differences(before: &Fingerprint, after: &Fingerprint, probe_ratio_max: f
     sentences
 }
 
-/// A sentence for every unequal field. Compares the JSON of both, so that no field of [`Fixed`] can
-/// be forgotten here.
-fn fixed_differences(before: &Fixed, after: &Fixed) -> Vec<String> {
+/// A sentence for every unequal field. Compares the JSON of both, so that no field of
+/// [`FixedFacts`] can be forgotten here.
+fn fixed_differences(before: &FixedFacts, after: &FixedFacts) -> Vec<String> {
     if before == after {
         return Vec::new();
     }
@@ -240,7 +240,10 @@ fn fixed_differences(before: &Fixed, after: &Fixed) -> Vec<String> {
 
 /// The fields in which two machines differ, with both values; empty for the same machine with the
 /// same settings.
-pub(crate) fn fixed_changes(ours: &Fixed, theirs: &Fixed) -> Vec<(String, String, String)> {
+pub(crate) fn fixed_changes(
+    ours: &FixedFacts,
+    theirs: &FixedFacts,
+) -> Vec<(String, String, String)> {
     let mut changes = Vec::new();
     let json = |fixed| serde_json::to_value(fixed).unwrap_or_default();
     collect_changes(String::new(), &json(ours), &json(theirs), &mut changes);

@@ -8,7 +8,7 @@ fn filled() -> Fingerprint {
         is_disabled: Some(false),
         exit_latency_us: Some(2),
     };
-    let fixed = Fixed {
+    let fixed = FixedFacts {
         architecture: text("x86_64"),
         cpu_model: text("EPYC"),
         cpu_vendor: text("AuthenticAMD"),

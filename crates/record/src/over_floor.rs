@@ -25,7 +25,7 @@ pub struct OverFloor {
     /// The two halves of each run, and of each regime in it, that has both.
     pub pairs: Vec<Pair>,
     /// Per percentile that all pairs have, the figures over pairs.
-    pub figures: BTreeMap<String, Paired>,
+    pub figures: BTreeMap<String, PairedPercentile>,
     /// The highest percentile up to which all ratios hold, as a rank from 0 to 1; 0 if that of p50
     /// does not hold; `None` if it can't be judged.
     pub holds_to: Option<f64>,
@@ -67,7 +67,7 @@ pub struct Halves {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Paired {
+pub struct PairedPercentile {
     /// Median of the floor's halves, ns.
     pub floor: u64,
     /// Median of the ratios.
@@ -119,7 +119,7 @@ impl OverFloor {
             let halves = over.pairs.iter().map(|pair| pair.halves.get(name).copied());
             // The remaining pairs would be biased.
             let Some(halves) = halves.collect::<Option<Vec<Halves>>>() else { break };
-            let Some(figure) = Paired::of(&halves) else { break };
+            let Some(figure) = PairedPercentile::of(&halves) else { break };
             all_hold &= figure.holds();
             if all_hold {
                 holds_to = quantile;
@@ -136,9 +136,9 @@ impl OverFloor {
     }
 }
 
-impl Paired {
+impl PairedPercentile {
     /// `None` without pairs.
-    fn of(halves: &[Halves]) -> Option<Paired> {
+    fn of(halves: &[Halves]) -> Option<PairedPercentile> {
         let ratios = halves.iter().map(|pair| pair.ours as f64 / pair.floor as f64);
         let ratios: Vec<f64> = sorted(ratios, f64::total_cmp);
         let added = halves.iter().map(|pair| pair.ours.cast_signed() - pair.floor.cast_signed());
@@ -146,7 +146,7 @@ impl Paired {
         let floors: Vec<u64> = halves.iter().map(|pair| pair.floor).collect();
         let ranks = median_ranks(halves.len());
         let (low, high) = (halves.len().checked_sub(1)? / 2, halves.len() / 2);
-        Some(Paired {
+        Some(PairedPercentile {
             floor: stats::median(&floors)?,
             ratio: f64::midpoint(ratios[low], ratios[high]),
             ratio_interval: ranks.map(|ends| ends.map(|rank| ratios[rank])),

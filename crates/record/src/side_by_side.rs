@@ -285,7 +285,7 @@ fn figures(series: &[&Series]) -> Vec<Figure> {
 mod tests {
     use super::*;
     use crate::instance::Instance;
-    use crate::machine::{Fingerprint, Fixed};
+    use crate::machine::{Fingerprint, FixedFacts};
     use serde_json::json;
 
     fn member(name: &str, connections: u32, p50: u64) -> Member {
@@ -300,12 +300,12 @@ mod tests {
     }
 
     fn on(zone: &str, kernel: &str, memory_total_kib: u64, member: Member) -> Member {
-        let fixed = Fixed {
+        let fixed = FixedFacts {
             kernel_release: Some(kernel.to_owned()),
             memory_total_kib: Some(memory_total_kib),
             dmi_vendor: Some("Amazon EC2".to_owned()),
             dmi_product: Some("c7i.large".to_owned()),
-            ..Fixed::default()
+            ..FixedFacts::default()
         };
         let instance = Instance { zone_id: Some(zone.to_owned()), ..Instance::default() };
         let before = Fingerprint { fixed, instance, ..Fingerprint::default() };

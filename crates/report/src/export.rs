@@ -10,7 +10,7 @@ const HEAD: &str = "record,scenario,started,machine,run,subject,series,kind,perc
      bracket_high_ns,holds,samples";
 
 /// A record to export.
-pub struct Exported<'a> {
+pub struct ExportedRecord<'a> {
     /// The name of its directory.
     pub name: &'a str,
     /// Letters of its machine; empty if machine.json is missing.
@@ -21,7 +21,7 @@ pub struct Exported<'a> {
 
 /// One figure.
 struct Row<'a> {
-    exported: &'a Exported<'a>,
+    exported: &'a ExportedRecord<'a>,
     /// 0: all runs together.
     run: usize,
     subject: &'a Subject,
@@ -35,13 +35,13 @@ struct Row<'a> {
 
 /// Comma-separated values (RFC 4180), one row per run and figure: run 0 is all runs together, and
 /// only there brackets are known. `holds` is empty where a figure was not judged.
-pub fn csv(records: &[Exported<'_>]) -> String {
+pub fn csv(records: &[ExportedRecord<'_>]) -> String {
     let mut out = format!("{HEAD}\r\n");
     rows(records, true, &mut |row| {
         let bracket = row.bracket();
         let end = |at: usize| bracket.map_or(String::new(), |ends| ends[at].to_string());
         let holds = row.holds().map_or("", |holds| if holds { "true" } else { "false" });
-        let Exported { name, machine, record } = row.exported;
+        let ExportedRecord { name, machine, record } = row.exported;
         let _ = write!(
             out,
             "{},{},{},{},{},{},{},{},{},{},{},{},{},{holds},{}\r\n",
@@ -65,12 +65,12 @@ pub fn csv(records: &[Exported<'_>]) -> String {
 }
 
 /// OpenMetrics text: a gauge per figure of all runs together, in seconds.
-pub fn openmetrics(records: &[Exported<'_>]) -> String {
+pub fn openmetrics(records: &[ExportedRecord<'_>]) -> String {
     metrics::text(&families(records))
 }
 
 /// A gauge per figure of all runs together, in seconds, and one that says whether it holds.
-pub fn families(records: &[Exported<'_>]) -> [Family; 2] {
+pub fn families(records: &[ExportedRecord<'_>]) -> [Family; 2] {
     let mut latency = Family::new(
         "tickpath_latency_seconds",
         metrics::Kind::Gauge,
@@ -82,7 +82,7 @@ pub fn families(records: &[Exported<'_>]) -> [Family; 2] {
         "1 if disturbance moved the figure by less than a tenth.",
     );
     rows(records, false, &mut |row| {
-        let Exported { name, machine, record } = row.exported;
+        let ExportedRecord { name, machine, record } = row.exported;
         let labels = vec![
             ("record", (*name).to_owned()),
             ("scenario", record.scenario.clone()),
@@ -100,7 +100,7 @@ pub fn families(records: &[Exported<'_>]) -> [Family; 2] {
     [latency, holding]
 }
 
-fn rows<'a>(records: &'a [Exported<'a>], each_run: bool, take: &mut dyn FnMut(Row<'a>)) {
+fn rows<'a>(records: &'a [ExportedRecord<'a>], each_run: bool, take: &mut dyn FnMut(Row<'a>)) {
     for exported in records {
         for subject in &exported.record.subjects {
             for series in &subject.series {
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_row_per_run_and_figure() {
         let record = record();
-        let text = csv(&[Exported { name: "x", machine: "abcd", record: &record }]);
+        let text = csv(&[ExportedRecord { name: "x", machine: "abcd", record: &record }]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 1 + 3 + 2, "{text}");
         let columns = HEAD.split(',').count();
@@ -198,7 +198,7 @@ mod tests {
     fn metrics_end_with_eof_and_a_void_record_holds_nothing() {
         let mut record = record();
         record.void_because = vec!["lost".to_owned()];
-        let text = openmetrics(&[Exported { name: "x", machine: "", record: &record }]);
+        let text = openmetrics(&[ExportedRecord { name: "x", machine: "", record: &record }]);
         assert!(text.ends_with("# EOF\n"));
         assert!(text.contains("rank=\"0.5\"} 1e-6\n"), "{text}");
         assert!(text.contains("subject=\"ru\\\"st\""), "{text}");

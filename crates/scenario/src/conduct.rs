@@ -1,7 +1,7 @@
 //! Input of a run: a scenario, the programs, and the directory of the record. `run::stage` carries
 //! it out.
 
-use crate::placement::Placed;
+use crate::placement::ScenarioCores;
 use host::network::NetworkError;
 use host::{HostError, Scheduling};
 use noise::hiccup;
@@ -165,7 +165,7 @@ pub enum ConductError {
     Hiccup(#[from] hiccup::HiccupError),
     /// The runs would fail or be void, which is known before the first one; one fault a line.
     #[error("{}", faults.join("; "))]
-    Refused {
+    CannotRun {
         /// The faults, each with its remedy.
         faults: Vec<String>,
     },
@@ -221,7 +221,7 @@ pub(crate) fn pairs(cores: &[usize]) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// The subjects, then a floor for each combination of backend, cores and scheduling class.
-pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
+pub(crate) fn entrants(conduct: &Conduct, placed: &ScenarioCores) -> Vec<Entrant> {
     let scenario = &conduct.scenario;
     let mut entrants: Vec<Entrant> = scenario
         .subject

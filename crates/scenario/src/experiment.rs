@@ -83,7 +83,7 @@ pub struct Experiment<'a> {
 pub type Switch<'a> = &'a dyn Fn(Side) -> Result<(), String>;
 
 /// One run.
-pub struct Made {
+pub struct FinishedRun {
     /// Its record.
     pub record: RunRecord,
     /// The directory of the record.
@@ -93,7 +93,7 @@ pub struct Made {
 /// The runs that were made.
 pub struct Rounds {
     /// By treatment, its runs of all complete rounds in order of time.
-    made: Vec<Vec<Made>>,
+    made: Vec<Vec<FinishedRun>>,
     /// Why rounds were void, one sentence each.
     pub void_because: Vec<String>,
     /// The error that ended the experiment early.
@@ -107,7 +107,7 @@ impl Rounds {
     }
 
     /// The runs of one treatment, in order of time.
-    pub fn of(&self, side: Side) -> &[Made] {
+    pub fn of(&self, side: Side) -> &[FinishedRun] {
         &self.made[side.0]
     }
 }
@@ -125,7 +125,8 @@ impl Experiment<'_> {
     ) -> Result<Rounds, ConductError> {
         let made = self.treatments.iter().map(|_| Vec::new()).collect();
         let mut rounds = Rounds { made, void_because: Vec::new(), failure: None };
-        let mut lasted = Lasted { run_seconds: 0.0, commands: vec![0.0; self.treatments.len()] };
+        let mut lasted =
+            RunDurations { run_seconds: 0.0, commands: vec![0.0; self.treatments.len()] };
         let mut longest_round = Duration::ZERO;
         while rounds.count() < self.rounds as usize
             && rounds.void_because.len() < self.rounds as usize
@@ -168,19 +169,19 @@ impl Experiment<'_> {
     fn round(
         &self,
         before: usize,
-        lasted: &mut Lasted,
+        lasted: &mut RunDurations,
         interrupt: &Interrupt,
         say: &mut Say<'_>,
-    ) -> Result<Option<Vec<Made>>, ConductError> {
+    ) -> Result<Option<Vec<FinishedRun>>, ConductError> {
         let count = self.treatments.len();
-        let mut made: Vec<Option<Made>> = (0..count).map(|_| None).collect();
+        let mut made: Vec<Option<FinishedRun>> = (0..count).map(|_| None).collect();
         for (turn, side) in order(before + 1, count).into_iter().enumerate() {
             if interrupt.is_set() {
                 return Ok(None);
             }
             let run = count * before + turn + 1;
             let began_ms = wall_ms();
-            let Lasted { run_seconds, commands } = &mut *lasted;
+            let RunDurations { run_seconds, commands } = &mut *lasted;
             let mut as_one = say.as_mut().map(|say| {
                 |progress: Progress<'_>| self.tell(*say, run, side, run_seconds, progress)
             });
@@ -229,7 +230,7 @@ impl Experiment<'_> {
         command_seconds: f64,
         interrupt: &Interrupt,
         mut say: Say<'_>,
-    ) -> Result<Made, ConductError> {
+    ) -> Result<FinishedRun, ConductError> {
         if let Some(switch) = self.switch {
             let failed = |why| ConductError::Process { who: "switching a setting".to_owned(), why };
             switch(side).map_err(failed)?;
@@ -242,7 +243,7 @@ impl Experiment<'_> {
                 // A void round is repeated as a whole, so that its runs stay neighbours in time.
                 conduct.runs_directory = directory;
                 let (record, path) = conduct.carry_out(interrupt, say)?;
-                Ok(Made { record, path })
+                Ok(FinishedRun { record, path })
             }
             Treatment::Command { line, sets } => {
                 if let Some(say) = &mut say {
@@ -268,7 +269,7 @@ impl Experiment<'_> {
         sets: &[String],
         directory: &Path,
         interrupt: &Interrupt,
-    ) -> Result<Made, ConductError> {
+    ) -> Result<FinishedRun, ConductError> {
         let failed = |why: String| ConductError::Process { who: format!("{line:?}"), why };
         let record_failed =
             |source| ConductError::Record { path: directory.display().to_string(), source };
@@ -309,7 +310,7 @@ impl Experiment<'_> {
             Some(path) => path,
             None => keep(&record, directory).map_err(record_failed)?,
         };
-        Ok(Made { record, path })
+        Ok(FinishedRun { record, path })
     }
 }
 
@@ -328,7 +329,7 @@ fn keep(record: &RunRecord, directory: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// How long runs took, to tell how long the next ones will.
-struct Lasted {
+struct RunDurations {
     /// A scenario's run says it beforehand.
     run_seconds: f64,
     /// A command doesn't; its run before did. By treatment.

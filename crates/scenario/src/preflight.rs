@@ -46,9 +46,9 @@ impl Conduct {
         })
     }
 
-    pub(crate) fn refuse_faults(&self) -> Result<(), ConductError> {
+    pub(crate) fn check_faults(&self) -> Result<(), ConductError> {
         let faults = self.faults();
-        if faults.is_empty() { Ok(()) } else { Err(ConductError::Refused { faults }) }
+        if faults.is_empty() { Ok(()) } else { Err(ConductError::CannotRun { faults }) }
     }
 
     fn faults(&self) -> Vec<String> {
@@ -197,7 +197,7 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let sets = ["runs=1000", "seconds=2592000"];
         let conduct = conduct("order-to-ack", &sets, &out.path().join("a/b"));
-        let Err(ConductError::Refused { faults }) = conduct.refuse_faults() else {
+        let Err(ConductError::CannotRun { faults }) = conduct.check_faults() else {
             panic!("not refused")
         };
         assert!(faults[0].contains("--out"), "{faults:?}");

@@ -117,7 +117,7 @@ impl<'a> Teller<'a> {
 mod tests {
     use super::*;
     use crate::conduct::entrants;
-    use crate::placement::Placed;
+    use crate::placement::ScenarioCores;
     use plan::Scenario;
     use std::path::PathBuf;
 
@@ -136,7 +136,11 @@ mod tests {
             until: None,
             smoke_test: false,
         };
-        let placed = Placed { exchange: vec![0], subjects: vec![vec![1]], ..Placed::default() };
+        let placed = ScenarioCores {
+            exchange: vec![0],
+            subjects: vec![vec![1]],
+            ..ScenarioCores::default()
+        };
         let entrants = entrants(&conduct, &placed);
         let mut said = Vec::new();
         let mut say = |progress: Progress<'_>| {

@@ -10,7 +10,7 @@ use clock::Clock;
 use host::Scheduling;
 use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
-use transport::forward::{Carried, Counts, Limits, Target, forward};
+use transport::forward::{CarriedBytes, Counts, Limits, Target, forward};
 use transport::{proxy, tls};
 
 pub(crate) fn gateway(arguments: &GatewayArguments) -> anyhow::Result<u8> {
@@ -85,7 +85,7 @@ fn last_line(counts: &Counts) -> Value {
 }
 
 /// How long reads stayed in the process, and how many had to wait for the socket.
-fn carried(carried: &Carried) -> Value {
+fn carried(carried: &CarriedBytes) -> Value {
     let (residence_ns, _) = stats::percentiles(&carried.residence_ns);
     json!({ "residence_ns": residence_ns, "reads_deferred": carried.deferred })
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use record::RunRecord;
 use record::directory::{self, Document};
 use record::history::{EntryContent, History};
-use report::export::Exported;
+use report::export::ExportedRecord;
 use std::path::{Path, PathBuf};
 
 /// A record that does not hold to its median is no result.
@@ -153,10 +153,10 @@ fn export(arguments: &ReportArguments, format: Format) -> anyhow::Result<u8> {
             (name.to_string_lossy().into_owned(), machine.unwrap_or_default())
         })
         .collect();
-    let exported: Vec<Exported<'_>> = records
+    let exported: Vec<ExportedRecord<'_>> = records
         .iter()
         .zip(&named)
-        .map(|((_, record), (name, machine))| Exported { name, machine, record })
+        .map(|((_, record), (name, machine))| ExportedRecord { name, machine, record })
         .collect();
     show(&match format {
         Format::Csv => report::export::csv(&exported),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::TcpListener;
 use std::rc::Rc;
-use transport::{Connection, Read, Ready, StreamId, Streams, Write};
+use transport::{Connection, Ready, StreamId, StreamRead, Streams, Write};
 
 #[derive(Default)]
 pub(crate) struct Script {
@@ -47,12 +47,12 @@ impl Streams for Scripted {
         }
         Ok(())
     }
-    fn read(&mut self, _: StreamId, into: &mut [u8]) -> Read {
+    fn read(&mut self, _: StreamId, into: &mut [u8]) -> StreamRead {
         match self.0.borrow_mut().reads.pop_front() {
-            None => Read::Empty,
+            None => StreamRead::Empty,
             Some((bytes, stamp_ns)) => {
                 into[..bytes.len()].copy_from_slice(&bytes);
-                Read::Bytes { n: bytes.len(), stamp_ns }
+                StreamRead::Bytes { n: bytes.len(), stamp_ns }
             }
         }
     }

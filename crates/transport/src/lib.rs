@@ -36,4 +36,4 @@ pub mod tls;
 pub use backend::{BACKENDS, Backend, backend};
 pub use connection::Connection;
 pub use stream::inject;
-pub use streams::{BELL, RECEIVED_AHEAD_BYTES_MAX, Read, Ready, StreamId, Streams, Write};
+pub use streams::{BELL, RECEIVED_AHEAD_BYTES_MAX, Ready, StreamId, StreamRead, Streams, Write};

@@ -30,7 +30,7 @@ pub enum Ready {
 
 /// How a read went.
 #[derive(Debug)]
-pub enum Read {
+pub enum StreamRead {
     /// So many bytes came; `stamp_ns` was taken first thing after the call returned.
     Bytes {
         /// At least 1.
@@ -109,7 +109,7 @@ pub trait Streams {
     }
 
     /// Reads into `into`, which is not empty.
-    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read;
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead;
 
     /// Writes from `from`, which is not empty.
     fn write(&mut self, id: StreamId, from: &[u8]) -> Write;

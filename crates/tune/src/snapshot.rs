@@ -8,14 +8,14 @@ use std::{fs, io};
 
 use host::Root;
 use host::root::SourceText;
-use record::tune::Read;
+use record::tune::PathContent;
 
 /// The files that were read through a root that records them.
-pub fn taken(root: &Root) -> BTreeMap<String, Read> {
+pub fn taken(root: &Root) -> BTreeMap<String, PathContent> {
     let as_read = |noted| match noted {
-        SourceText::Text(text) => Read::Text(text),
-        SourceText::Directory => Read::Directory,
-        SourceText::Link(target) => Read::Link(target),
+        SourceText::Text(text) => PathContent::Text(text),
+        SourceText::Directory => PathContent::Directory,
+        SourceText::Link(target) => PathContent::Link(target),
     };
     root.notes().into_iter().map(|(path, noted)| (path, as_read(noted))).collect()
 }
@@ -29,7 +29,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// If it can't be written, or a path leads out of it.
-    pub fn restore(files: &BTreeMap<String, Read>) -> io::Result<Snapshot> {
+    pub fn restore(files: &BTreeMap<String, PathContent>) -> io::Result<Snapshot> {
         let name = format!("tickpath-inspection-{}-{:p}", std::process::id(), files);
         let directory = std::env::temp_dir().join(name);
         fs::create_dir(&directory)?;
@@ -46,7 +46,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    fn write(&self, path: &Path, read: &Read) -> io::Result<()> {
+    fn write(&self, path: &Path, read: &PathContent) -> io::Result<()> {
         // A link on the way would lead elsewhere: put its contents into a directory instead.
         let mut directory = self.0.clone();
         for part in path.parent().unwrap_or(Path::new("")).components() {
@@ -60,10 +60,10 @@ impl Snapshot {
         }
         let path = self.0.join(path);
         match read {
-            Read::Text(text) => fs::write(path, text),
-            Read::Directory => fs::create_dir_all(path),
-            Read::Link(target) if !path.exists() => symlink(target, path),
-            Read::Link(_) => Ok(()),
+            PathContent::Text(text) => fs::write(path, text),
+            PathContent::Directory => fs::create_dir_all(path),
+            PathContent::Link(target) if !path.exists() => symlink(target, path),
+            PathContent::Link(_) => Ok(()),
         }
     }
 

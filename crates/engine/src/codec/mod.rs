@@ -1,4 +1,5 @@
-//! [`Input`] and [`Saved`] as records of a fixed size, little-endian, for journals and snapshots.
+//! [`Input`] and [`SavedItem`] as records of a fixed size, little-endian, for journals and
+//! snapshots.
 //!
 //! Both use one layout, and a kind has the same number in both:
 //!
@@ -39,7 +40,7 @@ use crate::codec::record::{
     POSITION, Record,
 };
 use crate::command::{Command, Input};
-use crate::state::saved::Saved;
+use crate::state::saved::SavedItem;
 
 pub use crate::codec::record::DecodeError;
 
@@ -87,31 +88,31 @@ impl Input {
     }
 }
 
-impl Saved {
+impl SavedItem {
     /// Bytes of a piece's record.
     pub const BYTES: usize = BYTES;
 
     /// Its record, by the layout table of `codec`.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; Saved::BYTES] {
+    pub fn to_bytes(&self) -> [u8; SavedItem::BYTES] {
         let mut record = Record([0; BYTES]);
         match self {
-            Saved::Engine { instruments, limits, time_ns, killed } => {
+            SavedItem::Engine { instruments, limits, time_ns, killed } => {
                 record.put(0, *time_ns);
                 record.engine(*instruments, limits, *killed);
             }
-            Saved::Instrument(settings) => record.instrument(settings),
-            Saved::Account { settings, killed, second, messages } => {
+            SavedItem::Instrument(settings) => record.instrument(settings),
+            SavedItem::Account { settings, killed, second, messages } => {
                 record.put(0, *second);
                 record.account(settings);
                 record.account_so_far(*killed, *messages);
             }
-            Saved::Position(settings) => record.position(settings),
-            Saved::Order { order, visible_lots } => {
+            SavedItem::Position(settings) => record.position(settings),
+            SavedItem::Order { order, visible_lots } => {
                 record.put(0, *visible_lots);
                 record.order(order);
             }
-            Saved::Joined { account, order_id } => record.joined(*account, *order_id),
+            SavedItem::Joined { account, order_id } => record.joined(*account, *order_id),
         }
         record.0
     }
@@ -121,15 +122,15 @@ impl Saved {
     ///
     /// # Errors
     /// The first invalid byte.
-    pub fn from_bytes(bytes: &[u8; Saved::BYTES]) -> Result<Saved, DecodeError> {
+    pub fn from_bytes(bytes: &[u8; SavedItem::BYTES]) -> Result<SavedItem, DecodeError> {
         let record = Record(*bytes);
         let first = record.get(0);
         let saved = match bytes[KIND] {
             ENGINE => record.as_engine(first)?,
-            INSTRUMENT => Saved::Instrument(record.as_instrument()?),
+            INSTRUMENT => SavedItem::Instrument(record.as_instrument()?),
             ACCOUNT => record.as_saved_account(first)?,
-            POSITION => Saved::Position(record.as_position()),
-            ORDER => Saved::Order { order: record.as_order()?, visible_lots: first },
+            POSITION => SavedItem::Position(record.as_position()),
+            ORDER => SavedItem::Order { order: record.as_order()?, visible_lots: first },
             JOINED => record.as_joined(),
             found => return Err(DecodeError { field: "kind", byte: KIND, found }),
         };

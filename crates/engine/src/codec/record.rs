@@ -7,7 +7,7 @@ use crate::limits::EngineLimits;
 use crate::settings::{
     AccountSettings, InstrumentSettings, InstrumentState, Kill, PositionSettings, SelfTrade,
 };
-use crate::state::saved::Saved;
+use crate::state::saved::SavedItem;
 
 /// Bytes of a record.
 pub(crate) const BYTES: usize = 72;
@@ -308,8 +308,8 @@ impl Record {
         })
     }
 
-    pub(crate) fn as_saved_account(&self, second: u64) -> Result<Saved, DecodeError> {
-        Ok(Saved::Account {
+    pub(crate) fn as_saved_account(&self, second: u64) -> Result<SavedItem, DecodeError> {
+        Ok(SavedItem::Account {
             settings: self.as_account()?,
             killed: self.switch("killed", KILLED)?,
             second,
@@ -317,8 +317,8 @@ impl Record {
         })
     }
 
-    pub(crate) fn as_joined(&self) -> Saved {
-        Saved::Joined { account: self.half(ACCOUNT_NUMBER), order_id: self.get(word(0)) }
+    pub(crate) fn as_joined(&self) -> SavedItem {
+        SavedItem::Joined { account: self.half(ACCOUNT_NUMBER), order_id: self.get(word(0)) }
     }
 
     pub(crate) fn as_position(&self) -> PositionSettings {
@@ -340,7 +340,7 @@ impl Record {
         })
     }
 
-    pub(crate) fn as_engine(&self, time_ns: u64) -> Result<Saved, DecodeError> {
+    pub(crate) fn as_engine(&self, time_ns: u64) -> Result<SavedItem, DecodeError> {
         let limits = EngineLimits {
             open_orders_max: self.small("open orders max", word(0))?,
             price_levels_max: self.small("price levels max", word(1))?,
@@ -349,6 +349,6 @@ impl Record {
             accounts_max: self.half(ACCOUNT_NUMBER),
         };
         let killed = self.switch("killed", CHOICE)?;
-        Ok(Saved::Engine { instruments: self.instrument_number(), limits, time_ns, killed })
+        Ok(SavedItem::Engine { instruments: self.instrument_number(), limits, time_ns, killed })
     }
 }

@@ -128,8 +128,8 @@ fn input() -> impl Strategy<Value = Input> {
     (any::<u64>(), command).prop_map(|(time_ns, command)| Input { time_ns, command })
 }
 
-fn saved() -> impl Strategy<Value = Saved> {
-    let engine = any::<(u16, [u32; 5], u64, bool)>().prop_map(|of| Saved::Engine {
+fn saved() -> impl Strategy<Value = SavedItem> {
+    let engine = any::<(u16, [u32; 5], u64, bool)>().prop_map(|of| SavedItem::Engine {
         instruments: of.0,
         limits: EngineLimits {
             open_orders_max: of.1[0],
@@ -142,16 +142,16 @@ fn saved() -> impl Strategy<Value = Saved> {
         killed: of.3,
     });
     let account = (account(), any::<(bool, u64, u32)>()).prop_map(|(settings, of)| {
-        Saved::Account { settings, killed: of.0, second: of.1, messages: of.2 }
+        SavedItem::Account { settings, killed: of.0, second: of.1, messages: of.2 }
     });
     prop_oneof![
         engine,
-        instrument().prop_map(Saved::Instrument),
+        instrument().prop_map(SavedItem::Instrument),
         account,
-        position().prop_map(Saved::Position),
+        position().prop_map(SavedItem::Position),
         (order(), any::<u64>())
-            .prop_map(|(order, visible_lots)| Saved::Order { order, visible_lots }),
-        any::<(u32, u64)>().prop_map(|(account, order_id)| Saved::Joined { account, order_id }),
+            .prop_map(|(order, visible_lots)| SavedItem::Order { order, visible_lots }),
+        any::<(u32, u64)>().prop_map(|(account, order_id)| SavedItem::Joined { account, order_id }),
     ]
 }
 
@@ -190,7 +190,7 @@ proptest! {
 
     #[test]
     fn what_is_saved_comes_back(saved in saved()) {
-        prop_assert_eq!(Saved::from_bytes(&saved.to_bytes()), Ok(saved));
+        prop_assert_eq!(SavedItem::from_bytes(&saved.to_bytes()), Ok(saved));
     }
 
     /// Random bytes are seldom a record, so kinds and choices are small numbers.
@@ -205,7 +205,7 @@ proptest! {
         if let Ok(input) = Input::from_bytes(&bytes) {
             prop_assert_eq!(input.to_bytes(), bytes);
         }
-        if let Ok(saved) = Saved::from_bytes(&bytes) {
+        if let Ok(saved) = SavedItem::from_bytes(&bytes) {
             prop_assert_eq!(saved.to_bytes(), bytes);
         }
     }
@@ -221,7 +221,7 @@ proptest! {
 
     #[test]
     fn a_changed_byte_of_what_is_saved_is_never_overlooked(saved in saved()) {
-        every_byte_changed(saved.to_bytes(), &saved, Saved::from_bytes, Saved::to_bytes);
+        every_byte_changed(saved.to_bytes(), &saved, SavedItem::from_bytes, SavedItem::to_bytes);
     }
 }
 
@@ -249,7 +249,7 @@ fn golden_bytes() {
                 06000000000000000700000000000000";
     let input = Input { time_ns: 0x5152, command: Command::New(order) };
     assert_eq!(hex(&input.to_bytes()), format!("5251000000000000{body}"));
-    let saved = Saved::Order { order, visible_lots: 9 };
+    let saved = SavedItem::Order { order, visible_lots: 9 };
     assert_eq!(hex(&saved.to_bytes()), format!("0900000000000000{body}"));
 
     let cancel = MassCancel { account: Some(0), instrument: None, side: Some(Side::Buy), tag: 3 };
@@ -263,12 +263,12 @@ fn golden_bytes() {
         self_trade: SelfTrade::Decrement,
         ..AccountSettings::unlimited(1)
     };
-    let saved = Saved::Account { settings, killed: true, second: 2, messages: 3 };
+    let saved = SavedItem::Account { settings, killed: true, second: 2, messages: 3 };
     let expected = "0200000000000000060401000000000001000000000000000010a5d4e8000000\
                     ffffffffffffffff0000000000000000ffffffff0000000008000000000000000300000000000000";
     assert_eq!(hex(&saved.to_bytes()), expected);
     let limits = EngineLimits { accounts_max: 6, ..EngineLimits::matching_only(4, 5) };
-    let saved = Saved::Engine { instruments: 7, limits, time_ns: 8, killed: true };
+    let saved = SavedItem::Engine { instruments: 7, limits, time_ns: 8, killed: true };
     let expected = format!(
         "08000000000000000901000000000700060000000000000004000000000000000500000000000000{}",
         "00".repeat(32)
@@ -280,7 +280,7 @@ fn golden_bytes() {
 fn nothing_is_no_record() {
     let nothing = DecodeError { field: "kind", byte: KIND, found: 0 };
     assert_eq!(Input::from_bytes(&[0; BYTES]), Err(nothing));
-    assert_eq!(Saved::from_bytes(&[0; BYTES]), Err(nothing));
+    assert_eq!(SavedItem::from_bytes(&[0; BYTES]), Err(nothing));
     assert!(nothing.to_string().starts_with("byte 8 (kind) is 0, which is invalid here: "));
 }
 

@@ -1,9 +1,9 @@
 //! The definition of the state hash.
 
-use crate::state::saved::Saved;
+use crate::state::saved::SavedItem;
 
 /// A hash of a sequence of 64-bit words, which depends on their order: the words of
-/// [`Saved::to_bytes`], little-endian, piece after piece.
+/// [`SavedItem::to_bytes`], little-endian, piece after piece.
 ///
 /// It starts at the ASCII bytes of `tickpath`; for each word it becomes `mix(hash ^ word)`, where
 /// `mix` is the output function of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom
@@ -20,7 +20,7 @@ impl StateHash {
     }
 
     /// Adds a piece of the state.
-    pub fn piece(&mut self, piece: &Saved) {
+    pub fn piece(&mut self, piece: &SavedItem) {
         let bytes = piece.to_bytes();
         let (words, rest) = bytes.as_chunks();
         debug_assert!(rest.is_empty());

@@ -12,7 +12,7 @@ use crate::event::Reject;
 use crate::limits::LimitsError;
 use crate::settings::{AccountSettings, InstrumentSettings, PositionSettings};
 use crate::state::hash::StateHash;
-use crate::state::saved::Saved;
+use crate::state::saved::SavedItem;
 use std::fmt;
 
 /// Why saved pieces can't be restored.
@@ -23,9 +23,9 @@ pub enum RestoreError {
     /// The limits are out of range.
     Limits(LimitsError),
     /// A piece refers to an instrument, an account or an order that is missing.
-    Unknown(Saved),
+    Unknown(SavedItem),
     /// A piece has an impossible value, or exists twice.
-    Impossible(Saved),
+    Impossible(SavedItem),
     /// A piece is missing or misplaced.
     OutOfPlace,
     /// An order is not among the orders of its account.
@@ -62,21 +62,21 @@ impl fmt::Display for RestoreError {
 impl std::error::Error for RestoreError {}
 
 impl Engine {
-    /// Saves the state, piece by piece, as [`Saved`] describes: everything that determines future
-    /// events, and nothing else. It visits every open order, so it is not for the hot path.
-    pub fn save(&self, pieces: &mut impl FnMut(Saved)) {
-        pieces(Saved::Engine {
+    /// Saves the state, piece by piece, as [`SavedItem`] describes: everything that determines
+    /// future events, and nothing else. It visits every open order, so it is not for the hot path.
+    pub fn save(&self, pieces: &mut impl FnMut(SavedItem)) {
+        pieces(SavedItem::Engine {
             instruments: self.books.len() as u16,
             limits: self.limits,
             time_ns: self.time_ns,
             killed: self.killed,
         });
         for book in &self.books {
-            pieces(Saved::Instrument(book.settings));
+            pieces(SavedItem::Instrument(book.settings));
         }
         let accounts = &self.open.accounts;
         for (number, account) in accounts.all() {
-            pieces(Saved::Account {
+            pieces(SavedItem::Account {
                 settings: account.settings(number),
                 killed: account.killed,
                 second: account.second,
@@ -87,7 +87,7 @@ impl Engine {
             for instrument in 0..self.books.len() as u16 {
                 let position = accounts.position(number, instrument);
                 if let Some(saved) = position.and_then(|p| p.saved(number, instrument)) {
-                    pieces(Saved::Position(saved));
+                    pieces(SavedItem::Position(saved));
                 }
             }
         }
@@ -99,13 +99,13 @@ impl Engine {
             }
             while let Some(handle) = next {
                 let order_id = self.open.slab.get(handle).order_id;
-                pieces(Saved::Joined { account: number, order_id });
+                pieces(SavedItem::Joined { account: number, order_id });
                 next = accounts.newer(handle);
             }
         }
     }
 
-    fn save_orders(&self, pieces: &mut impl FnMut(Saved)) {
+    fn save_orders(&self, pieces: &mut impl FnMut(SavedItem)) {
         for book in &self.books {
             let lanes = [
                 book.side(Side::Buy),
@@ -118,7 +118,7 @@ impl Engine {
                     let expires_ns = self.open.expiries.expires_ns(order.expiry);
                     let visible_lots = if order.waits { 0 } else { order.visible_lots };
                     let order = order.as_new(level.price_ticks, expires_ns);
-                    pieces(Saved::Order { order, visible_lots });
+                    pieces(SavedItem::Order { order, visible_lots });
                 }
             }
         }
@@ -138,10 +138,10 @@ impl Engine {
     /// # Errors
     /// If a piece is missing, misplaced, out of range, or doubled: a restored engine saves the same
     /// pieces.
-    pub fn restore(pieces: impl IntoIterator<Item = Saved>) -> Result<Engine, RestoreError> {
+    pub fn restore(pieces: impl IntoIterator<Item = SavedItem>) -> Result<Engine, RestoreError> {
         let mut given = StateHash::new();
         let mut pieces = pieces.into_iter().inspect(|piece| given.piece(piece));
-        let Some(Saved::Engine { instruments, limits, time_ns, killed }) = pieces.next() else {
+        let Some(SavedItem::Engine { instruments, limits, time_ns, killed }) = pieces.next() else {
             return Err(RestoreError::NoEngine);
         };
         limits.check(instruments).map_err(RestoreError::Limits)?;
@@ -149,14 +149,16 @@ impl Engine {
         let mut joined = 0;
         for piece in pieces.by_ref() {
             match &piece {
-                Saved::Engine { .. } => return Err(RestoreError::NoEngine),
-                Saved::Instrument(settings) => engine.restore_instrument(settings),
-                Saved::Account { settings, killed, second, messages } => {
+                SavedItem::Engine { .. } => return Err(RestoreError::NoEngine),
+                SavedItem::Instrument(settings) => engine.restore_instrument(settings),
+                SavedItem::Account { settings, killed, second, messages } => {
                     engine.restore_account(settings, *killed, *second, *messages)
                 }
-                Saved::Position(settings) => engine.restore_position(settings),
-                Saved::Order { order, visible_lots } => engine.restore_order(order, *visible_lots),
-                Saved::Joined { account, order_id } => {
+                SavedItem::Position(settings) => engine.restore_position(settings),
+                SavedItem::Order { order, visible_lots } => {
+                    engine.restore_order(order, *visible_lots)
+                }
+                SavedItem::Joined { account, order_id } => {
                     joined += 1;
                     engine.restore_joined(*account, *order_id)
                 }

@@ -9,7 +9,7 @@ use crate::settings::{AccountSettings, InstrumentSettings, PositionSettings};
 /// account, then instrument; each `Order` in the order of [`crate::MassCancel`] without an account;
 /// each `Joined` by account, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Saved {
+pub enum SavedItem {
     /// Values that exist once.
     Engine {
         /// Number of instruments.

@@ -206,7 +206,7 @@ impl Replay {
     fn check_queues(&self) {
         let mut queues = [Vec::new(), Vec::new()];
         self.engine.save(&mut |piece| {
-            if let Saved::Order { order, .. } = piece {
+            if let SavedItem::Order { order, .. } = piece {
                 let queue = &mut queues[order.side as usize];
                 queue.push((order.order_id, order.price_ticks, order.quantity_lots));
             }

@@ -8,13 +8,13 @@ use proptest::sample::Index;
 
 const INSTRUMENTS: u16 = 3;
 
-fn saved(engine: &Engine) -> Vec<Saved> {
+fn saved(engine: &Engine) -> Vec<SavedItem> {
     let mut pieces = Vec::new();
     engine.save(&mut |piece| pieces.push(piece));
     pieces
 }
 
-fn saved_after(limits: EngineLimits, inputs: &[Input]) -> Vec<Saved> {
+fn saved_after(limits: EngineLimits, inputs: &[Input]) -> Vec<SavedItem> {
     let mut engine = Engine::new(INSTRUMENTS, limits);
     inputs.iter().for_each(|input| engine.apply(input, &mut |_| {}));
     saved(&engine)
@@ -41,7 +41,7 @@ fn damage() -> impl Strategy<Value = Damage> {
 }
 
 /// `None` if the damaged bytes can't be decoded.
-fn damaged(mut pieces: Vec<Saved>, damage: &Damage) -> Option<Vec<Saved>> {
+fn damaged(mut pieces: Vec<SavedItem>, damage: &Damage) -> Option<Vec<SavedItem>> {
     let at = |index: &Index| index.index(pieces.len());
     match damage {
         Damage::Lose(index) => {
@@ -59,16 +59,16 @@ fn damaged(mut pieces: Vec<Saved>, damage: &Damage) -> Option<Vec<Saved>> {
         Damage::Change(index, byte, to) => {
             let at = at(index);
             let mut bytes = pieces[at].to_bytes();
-            bytes[byte.index(Saved::BYTES)] = *to;
-            pieces[at] = Saved::from_bytes(&bytes).ok()?;
+            bytes[byte.index(SavedItem::BYTES)] = *to;
+            pieces[at] = SavedItem::from_bytes(&bytes).ok()?;
         }
     }
     Some(pieces)
 }
 
 /// Damage may describe an engine of any allowed size; a large one would only be slow.
-fn is_small(pieces: &[Saved]) -> bool {
-    let Some(Saved::Engine { instruments, limits, .. }) = pieces.first() else { return true };
+fn is_small(pieces: &[SavedItem]) -> bool {
+    let Some(SavedItem::Engine { instruments, limits, .. }) = pieces.first() else { return true };
     let EngineLimits {
         open_orders_max,
         price_levels_max,

@@ -6,7 +6,7 @@ use feed::{Channel, Publisher, Sending, patch_published};
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use transport::StreamId;
-use transport::datagram::{DatagramSender, NotSent, Recipients, Sent};
+use transport::datagram::{DatagramSender, NotSent, Recipients, SendOutcome};
 
 /// Former subscribers that have counters of their own.
 const GONE_MAX: usize = 64;
@@ -46,9 +46,9 @@ impl Subscriber {
 
     fn send(&mut self, sender: &mut DatagramSender, datagram: &[u8]) {
         match sender.send(self.address, datagram) {
-            Sent::Whole => self.sent += 1,
-            Sent::Full => self.dropped += 1,
-            Sent::Failed(_) => self.failed += 1,
+            SendOutcome::Whole => self.sent += 1,
+            SendOutcome::Full => self.dropped += 1,
+            SendOutcome::Failed(_) => self.failed += 1,
         }
     }
 
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::market_data::settings::published_as;
     use crate::setup::instruments::Instruments;
-    use engine::{NewOrder, Saved, Side};
+    use engine::{NewOrder, SavedItem, Side};
     use feed::{Follower, FollowerSettings, PublisherSettings};
     use std::net::UdpSocket;
     use transport::datagram::SendOptions;
@@ -300,7 +300,7 @@ mod tests {
         let mut publisher = Publisher::new(&PublisherSettings { channels, ..settings }).unwrap();
         for order_id in 1..=1_000 {
             let order = NewOrder { order_id, ..NewOrder::limit(Side::Buy, 100, 1) };
-            publisher.restore(&Saved::Order { order, visible_lots: 1 });
+            publisher.restore(&SavedItem::Order { order, visible_lots: 1 });
         }
         let mut follower =
             Follower::new(FollowerSettings::new(Channel::Orders, instruments.count(), 1_000, 10));

@@ -12,7 +12,7 @@ use transport::StreamId;
 use transport::serve::Outbound;
 use wire::client_id::ClientIdError;
 use wire::decimal::DecimalError;
-use wire::reply::{self, Rejected};
+use wire::reply::{self, RequestRejected};
 use wire::{ClientId, MessageFault};
 
 /// Sends rejections and errors, and counts them.
@@ -94,7 +94,7 @@ impl Rejections {
             return send(out, |out| reply::encode_error(out, rejection.reason));
         };
         let reason = rejection.reason.into();
-        let rejected = Rejected { client_id, reason, time_ms, uid: uid.into() };
+        let rejected = RequestRejected { client_id, reason, time_ms, uid: uid.into() };
         send_stamped(out, stamping, |out| reply::encode_rejected(out, &rejected));
     }
 

@@ -11,7 +11,10 @@ use crate::setup::instruments::Instruments;
 use engine::{DoneReason, Event, Party, Reject, Side};
 use transport::StreamId;
 use transport::serve::Outbound;
-use wire::reply::{self, Amended, Applied, Booked, Decremented, Done, Fill, Triggered, Waiting};
+use wire::reply::{
+    self, Fill, OrderAmended, OrderBooked, OrderDone, RequestApplied, StopTriggered, StopWaiting,
+    TradePrevented,
+};
 use wire::{ClientId, OrderId};
 
 /// The requester of a command, and the kind of request.
@@ -108,7 +111,7 @@ impl Reports<'_> {
         self.counts.booked += 1;
         let Some(to) = self.route(&client_order) else { return };
         let instrument = self.instruments.get(instrument);
-        let booked = Booked {
+        let booked = OrderBooked {
             client_id: client_order.client_id,
             instrument_code: instrument.code.as_str().into(),
             side: wire_side(side),
@@ -153,7 +156,7 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         let Some(to) = self.route(&client_order) else { return };
         let instrument = self.instruments.get(instrument);
-        let decremented = Decremented {
+        let decremented = TradePrevented {
             client_id: client_order.client_id,
             instrument_code: instrument.code.as_str().into(),
             side: wire_side(side),
@@ -180,7 +183,7 @@ impl Reports<'_> {
         self.counts.amended += 1;
         self.orders.amend(order.tag, new_client_id, order.remaining_lots);
         let instrument = self.instruments.get(instrument);
-        let amended = Amended {
+        let amended = OrderAmended {
             client_id: *new_client_id.unwrap_or(&client_order.client_id),
             replaced_client_id: new_client_id.map(|_| client_order.client_id),
             instrument_code: instrument.code.as_str().into(),
@@ -204,7 +207,7 @@ impl Reports<'_> {
         self.counts.waiting += 1;
         let Some(to) = self.route(&client_order) else { return };
         let instrument = self.instruments.get(instrument);
-        let waiting = Waiting {
+        let waiting = StopWaiting {
             client_id: client_order.client_id,
             instrument_code: instrument.code.as_str().into(),
             side: wire_side(side),
@@ -222,7 +225,7 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.counts.triggered += 1;
         let Some(to) = self.route(&client_order) else { return };
-        let triggered = Triggered {
+        let triggered = StopTriggered {
             client_id: client_order.client_id,
             instrument_code: self.instruments.get(instrument).code.as_str().into(),
             order_id: OrderId::from_u64(order.order_id),
@@ -246,7 +249,7 @@ impl Reports<'_> {
         self.orders.remove(order.tag);
         self.done.add(reason);
         let instrument = self.instruments.get(instrument);
-        let done = Done {
+        let done = OrderDone {
             client_id: client_order.client_id,
             instrument_code: instrument.code.as_str().into(),
             status: done_status(reason),
@@ -305,7 +308,7 @@ impl Reports<'_> {
         };
         let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
         let (client_id, count) = (client_id.copied(), i64::from(orders));
-        let applied = Applied { client_id, count, time_ms: self.time_ms, uid: uid.into() };
+        let applied = RequestApplied { client_id, count, time_ms: self.time_ms, uid: uid.into() };
         self.send(from, |out| match kind {
             RequestKind::MassCancel => reply::encode_mass_cancelled(out, &applied),
             _ => reply::encode_applied(out, &applied),

@@ -3,7 +3,7 @@
 
 use crate::driven::{Driven, config, write_authenticate, write_cancel, write_order};
 use clock::random::SplitMix64;
-use engine::{Engine, Saved, Side as EngineSide};
+use engine::{Engine, SavedItem, Side as EngineSide};
 use proptest::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -253,7 +253,7 @@ type Book = BTreeMap<(bool, u8, i64), (u64, u32)>;
 fn book_of(engine: &Engine) -> Book {
     let mut book = Book::new();
     engine.save(&mut |piece| {
-        if let Saved::Order { order, .. } = piece {
+        if let SavedItem::Order { order, .. } = piece {
             let waits = order.stop_ticks != 0;
             let price_ticks = if waits { 0 } else { order.price_ticks };
             let level = book.entry((waits, order.side as u8, price_ticks)).or_default();

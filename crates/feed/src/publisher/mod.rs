@@ -4,7 +4,7 @@ pub(crate) mod packets;
 pub(crate) mod snapshot;
 
 use engine::depth::RestingOrder;
-use engine::{Event, InstrumentState, Saved, Side, Top};
+use engine::{Event, InstrumentState, SavedItem, Side, Top};
 
 use crate::book::{self, Book};
 use crate::format::message::{Channel, Message};
@@ -121,9 +121,9 @@ impl Publisher {
 
     /// Restores a piece of the engine's state before the first event. If the engine starts with a
     /// state, pass all of `Engine::save`, in order.
-    pub fn restore(&mut self, piece: &Saved) {
+    pub fn restore(&mut self, piece: &SavedItem) {
         match *piece {
-            Saved::Instrument(settings) => {
+            SavedItem::Instrument(settings) => {
                 let Some(book) = self.books.get_mut(usize::from(settings.instrument)) else {
                     return;
                 };
@@ -131,7 +131,7 @@ impl Publisher {
                     Message::State { instrument: settings.instrument, state: settings.state };
                 let _ = book.apply(&state);
             }
-            Saved::Order { order, visible_lots } if order.stop_ticks == 0 => {
+            SavedItem::Order { order, visible_lots } if order.stop_ticks == 0 => {
                 let Some(book) = self.books.get_mut(usize::from(order.instrument)) else { return };
                 let added = Message::OrderAdded {
                     instrument: order.instrument,

@@ -336,7 +336,7 @@ fn a_snapshot_has_room_for_all_orders_wherever_they_rest() {
         for order_id in 1..=orders {
             let instrument = order_id as u16 % books;
             let order = NewOrder { instrument, ..new(order_id, Side::Buy, order_id as i64, 1) };
-            publisher.restore(&engine::Saved::Order { order, visible_lots: 1 });
+            publisher.restore(&engine::SavedItem::Order { order, visible_lots: 1 });
         }
         for channel in CHANNELS {
             let mut sending = publisher.snapshot(channel).unwrap();

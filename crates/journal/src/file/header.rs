@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-use engine::{EngineLimits, Saved};
+use engine::{EngineLimits, SavedItem};
 
 use crate::file::record::RECORD_BYTES;
 use crc32c::{crc32c, crc32c_append};
@@ -101,14 +101,14 @@ pub(crate) enum Fault {
 impl Header {
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         let Identity { instruments, limits } = self.identity;
-        let engine = Saved::Engine { instruments, limits, time_ns: 0, killed: false };
+        let engine = SavedItem::Engine { instruments, limits, time_ns: 0, killed: false };
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&self.kind.magic());
         bytes[8..CHECK].copy_from_slice(&VERSION.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.log.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[32..ENGINE].copy_from_slice(&self.records.to_le_bytes());
-        bytes[ENGINE..ENGINE + Saved::BYTES].copy_from_slice(&engine.to_bytes());
+        bytes[ENGINE..ENGINE + SavedItem::BYTES].copy_from_slice(&engine.to_bytes());
         let check = check(&bytes);
         bytes[CHECK..16].copy_from_slice(&check.to_le_bytes());
         bytes
@@ -128,8 +128,8 @@ impl Header {
             return Err(Fault::Version(half(8)));
         }
         let engine = std::array::from_fn(|byte| bytes[ENGINE + byte]);
-        let Ok(Saved::Engine { instruments, limits, time_ns: 0, killed: false }) =
-            Saved::from_bytes(&engine)
+        let Ok(SavedItem::Engine { instruments, limits, time_ns: 0, killed: false }) =
+            SavedItem::from_bytes(&engine)
         else {
             return Err(Fault::Damaged("it has no valid engine"));
         };

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use engine::{DecodeError, Engine, Saved, StateHash};
+use engine::{DecodeError, Engine, SavedItem, StateHash};
 
 use crate::error::JournalError;
 use crate::file::directory::Directory;
@@ -146,11 +146,11 @@ pub(crate) fn check(
     let header = read_header(&mut source, path, FileKind::Snapshot, log)?;
     hold_name(path, &header, sequence)?;
     let body = length.checked_sub((HEADER_BYTES + TRAILER_BYTES) as u64);
-    let body = body.filter(|body| body.is_multiple_of(Saved::BYTES as u64));
+    let body = body.filter(|body| body.is_multiple_of(SavedItem::BYTES as u64));
     let body = body.ok_or_else(|| damaged(length, "it is incomplete"))?;
     let mut sum = crc32c(&[]);
-    let mut piece = [0; Saved::BYTES];
-    for _ in 0..body / Saved::BYTES as u64 {
+    let mut piece = [0; SavedItem::BYTES];
+    for _ in 0..body / SavedItem::BYTES as u64 {
         source.read_exact(&mut piece).map_err(failed)?;
         sum = crc32c_append(sum, &piece);
     }
@@ -161,7 +161,7 @@ pub(crate) fn check(
         return Err(damaged(length - 4, "its checksum does not match"));
     }
     let pieces = word(0);
-    if pieces != body / Saved::BYTES as u64 {
+    if pieces != body / SavedItem::BYTES as u64 {
         return Err(damaged(length - TRAILER_BYTES as u64, "its number of pieces is wrong"));
     }
     Ok(VerifiedSnapshot { file: source.into_inner(), pieces, state_hash: word(8) })
@@ -180,16 +180,16 @@ enum PieceFault {
 }
 
 impl Iterator for &mut Pieces {
-    type Item = Saved;
+    type Item = SavedItem;
 
-    fn next(&mut self) -> Option<Saved> {
+    fn next(&mut self) -> Option<SavedItem> {
         if self.left == 0 {
             return None;
         }
         self.left -= 1;
-        let mut bytes = [0; Saved::BYTES];
+        let mut bytes = [0; SavedItem::BYTES];
         let piece = match self.source.read_exact(&mut bytes) {
-            Ok(()) => Saved::from_bytes(&bytes).map_err(PieceFault::Unknown),
+            Ok(()) => SavedItem::from_bytes(&bytes).map_err(PieceFault::Unknown),
             Err(error) => Err(PieceFault::Unread(error)),
         };
         match piece {

@@ -27,7 +27,7 @@ pub(crate) struct Placing {
 
 /// An interval in wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedInterval {
     /// Seconds since 1970, if the block's writer says so; see the module's table.
     pub start: f64,
     /// It is the first of its block.
@@ -57,7 +57,7 @@ impl Placing {
 
     /// Places an interval. One of another subject than the interval before it begins a block
     /// without a header.
-    pub(crate) fn interval(&mut self, line: &Line<'_>) -> Placed {
+    pub(crate) fn interval(&mut self, line: &Line<'_>) -> PlacedInterval {
         let subject = line.tag.rsplitn(3, '.').nth(2).unwrap_or_default();
         let begins_block = self.subject.as_deref() != Some(subject);
         if begins_block {
@@ -72,7 +72,7 @@ impl Placing {
             false => 0.0,
         };
         let base = *self.base.get_or_insert_with(|| self.start.map_or(0.0, relative_to));
-        Placed { start: base + line.start, begins_block }
+        PlacedInterval { start: base + line.start, begins_block }
     }
 }
 

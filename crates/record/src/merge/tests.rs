@@ -1,6 +1,6 @@
 use super::*;
 use crate::Percentiles;
-use crate::machine::Fixed;
+use crate::machine::FixedFacts;
 use crate::tick::Tick;
 use clock::recorder::histogram;
 use expect_test::{Expect, expect};
@@ -338,7 +338,7 @@ fn a_run_that_is_merged_already_is_rejected() {
 fn other_machines_other_cores_and_the_same_time_are_warned_of() {
     let mut parts = [part("a", 0, &[vec![10; 40]]), part("b", 0, &[vec![20; 60]])];
     parts[1].record.subjects[0].cores = vec![2, 3];
-    let fixed = Fixed { smt: Some("off".into()), ..Fixed::default() };
+    let fixed = FixedFacts { smt: Some("off".into()), ..FixedFacts::default() };
     parts[1].machine.as_mut().unwrap().before.fixed = fixed;
     let MergeResult { record, machine, .. } = merge(&parts, VoidParts::Reject).unwrap();
     assert_eq!(machine, Machine::default());

@@ -131,13 +131,13 @@ pub struct Survey {
     /// Files that restore the settings at boot, in order.
     pub persistence: Vec<Step>,
     /// `inspect` only: the files read, so that another machine can make a plan.
-    pub files: BTreeMap<String, Read>,
+    pub files: BTreeMap<String, PathContent>,
 }
 
 /// The content of one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Read {
+pub enum PathContent {
     /// A file's text.
     Text(String),
     /// A directory.

@@ -48,7 +48,7 @@ pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
         @if comparison.forced {
             @for because in &comparison.incomparable_because { p class="warn" { (because) } }
         }
-        @if comparison.forced { p class="warn" { "Forced: void runs and other machines were not refused." } }
+        @if comparison.forced { p class="warn" { "Forced: void runs and other machines are compared, too." } }
         (gates(comparison))
         (figures(comparison, is_pair))
         (curves(comparison))

@@ -37,7 +37,7 @@ pub fn comparison(comparison: &Comparison, columns: usize) -> String {
     };
     wrap(&mut out, "  runs: ", &format!("{design}{void}"));
     if comparison.forced {
-        out.push_str("  ! forced: void runs and other machines were not refused\n");
+        out.push_str("  ! forced: void runs and other machines are compared, too\n");
         // Otherwise they are the reason that stands under the verdict.
         for because in &comparison.incomparable_because {
             wrap(&mut out, "  ! ", because);

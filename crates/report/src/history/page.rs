@@ -14,8 +14,8 @@ use record::history::{Entry, EntryContent, Headline, History, Summary};
 /// Colours of lines: classes `c0` to `c7`.
 const COLOURS: usize = 8;
 /// The percentiles that are drawn: name, class of the line, value.
-type Drawn = (&'static str, &'static str, fn(&Percentiles) -> Option<u64>);
-const DRAWN: [Drawn; 2] =
+type DrawnPercentile = (&'static str, &'static str, fn(&Percentiles) -> Option<u64>);
+const DRAWN: [DrawnPercentile; 2] =
     [("p50", "", |pooled| pooled.p50), ("p99", " dash1", |pooled| pooled.p99)];
 
 /// The page of `history`, with `json`, the same as text, in it for programs. `base` is what stands

@@ -11,7 +11,7 @@ const PUBLISHED_JSON: &str = include_str!("../../data/published.json");
 
 /// The content of `data/published.json`.
 #[derive(Deserialize)]
-struct Published {
+struct PublishedFigures {
     sources: Vec<Source>,
     figures: Vec<Figure>,
 }
@@ -33,12 +33,12 @@ struct Figure {
     statistic: String,
     low_us: f64,
     high_us: f64,
-    /// A letter of [`Published::sources`].
+    /// A letter of [`PublishedFigures::sources`].
     source: char,
 }
 
-impl Published {
-    fn read() -> Published {
+impl PublishedFigures {
+    fn read() -> PublishedFigures {
         serde_json::from_str(PUBLISHED_JSON).expect("a test reads the same file")
     }
 }
@@ -55,7 +55,7 @@ struct Row {
 
 /// Our figures among the published ones.
 pub(crate) fn section(record: &RunRecord) -> Markup {
-    let Published { sources, figures } = Published::read();
+    let PublishedFigures { sources, figures } = PublishedFigures::read();
     let mut rows = own(record);
     rows.extend(figures.into_iter().map(|figure| Row {
         what: figure.what,
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn each_published_figure_is_a_range_with_a_source() {
-        let Published { sources, figures } = Published::read();
+        let PublishedFigures { sources, figures } = PublishedFigures::read();
         assert!(!figures.is_empty());
         for figure in figures {
             assert!(0.0 < figure.low_us && figure.low_us <= figure.high_us, "{}", figure.what);

@@ -9,28 +9,28 @@ pub(crate) const HEAD: [&str; 7] =
     ["floor p50", "added", "ratio", "ratio interval", "floor p99", "added", "ratio"];
 
 /// One series of a subject over the same of its floor.
-pub(crate) struct Added<'a> {
+pub(crate) struct AddedSeries<'a> {
     pub subject: &'a str,
     pub series: &'a Series,
     over: &'a OverFloor,
 }
 
 /// Every series that has a floor: of the subjects, then of the floors over the bare echo below.
-pub(crate) fn added(record: &RunRecord) -> Vec<Added<'_>> {
+pub(crate) fn added(record: &RunRecord) -> Vec<AddedSeries<'_>> {
     let floors = record.subjects.iter().filter(|subject| subject.is_floor());
     let subjects = record.subjects.iter().filter(|subject| !subject.is_reference()).chain(floors);
     let rows = subjects.flat_map(|subject| {
         subject.series.iter().filter_map(|series| {
-            Some(Added { subject: &subject.name, series, over: series.over_floor.as_ref()? })
+            Some(AddedSeries { subject: &subject.name, series, over: series.over_floor.as_ref()? })
         })
     });
     rows.collect()
 }
 
 /// The notes below the table of `rows`.
-pub(crate) fn notes(rows: &[Added<'_>]) -> String {
+pub(crate) fn notes(rows: &[AddedSeries<'_>]) -> String {
     let mut text = "Medians over pairs: each run against the floor of the same run. ".to_owned();
-    let does_not_hold = |row: &Added<'_>| {
+    let does_not_hold = |row: &AddedSeries<'_>| {
         let judged = row.over.holds_to.is_some();
         judged && [0.5, 0.99].iter().any(|rank| !row.over.holds(*rank))
     };
@@ -45,7 +45,7 @@ pub(crate) fn notes(rows: &[Added<'_>]) -> String {
     text
 }
 
-impl Added<'_> {
+impl AddedSeries<'_> {
     /// The cells under [`HEAD`].
     pub(crate) fn cells(&self, unit: Unit) -> [String; 7] {
         let [floor, added, ratio, interval] = self.figure("p50", 0.5, unit);

@@ -4,7 +4,7 @@ use crate::run::core_matrix;
 use crate::run::engine;
 use crate::run::figures::percentile_name;
 use crate::run::noise;
-use crate::run::over_floor::{self, Added};
+use crate::run::over_floor::{self, AddedSeries};
 use crate::run::tick;
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{count, rate, short_ns};
@@ -147,7 +147,7 @@ fn over_the_floor(out: &mut Terminal, record: &RunRecord) {
         return;
     }
     let unit = words::unit(record);
-    let row = |row: &Added<'_>| {
+    let row = |row: &AddedSeries<'_>| {
         let name = words::subject(record, row.subject);
         let mut line = vec![shortened(&name, NAME_WIDTH), title(row.series)];
         line.extend(row.cells(unit));

@@ -4,7 +4,7 @@ use crate::conduct::{Conduct, Entrant};
 use crate::disturbance::{largest, series};
 use crate::evidence::Run;
 use crate::kind::ticks::attribution;
-use crate::placement::Placed;
+use crate::placement::ScenarioCores;
 use clock::Clock;
 use clock::calendar::utc;
 use host::Cores;
@@ -30,7 +30,7 @@ mod validity;
 /// The inputs of a record.
 pub(crate) struct Parts<'a> {
     pub conduct: &'a Conduct,
-    pub placed: &'a Placed,
+    pub placed: &'a ScenarioCores,
     pub entrants: &'a [Entrant],
     /// The risk profile, where the scenario names one.
     pub profile: Option<&'a Profile>,
@@ -115,7 +115,11 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
 
 /// The scenario with the chosen cores and the contents of its risk profile; a path alone would not
 /// say what was read there.
-pub(crate) fn resolved(scenario: &Scenario, placed: &Placed, profile: Option<&Profile>) -> Value {
+pub(crate) fn resolved(
+    scenario: &Scenario,
+    placed: &ScenarioCores,
+    profile: Option<&Profile>,
+) -> Value {
     let mut scenario = scenario.clone();
     if !placed.exchange.is_empty() {
         scenario.exchange.cores = Cores::List(placed.exchange.clone());
@@ -166,7 +170,7 @@ fn subject(entrant: &Entrant, parts: &Parts, spread: bool, warnings: &mut Vec<St
     }
 }
 
-fn load(entrant: &Entrant, runs: &[Run], placed: &Placed) -> Load {
+fn load(entrant: &Entrant, runs: &[Run], placed: &ScenarioCores) -> Load {
     let of_entrant = |run: &'_ Run| {
         let measured = run.measured.iter().find(|measured| measured.subject == entrant.name)?;
         let late = run.histogram(&entrant.name, "send", Kind::Lateness);
@@ -211,7 +215,7 @@ mod tests {
         });
         let set = [format!("risk.profile={}", text.map_or("", |_| "mine.toml"))];
         let scenario = Scenario::find("tick-to-trade", &set).unwrap();
-        let placed = Placed::default();
+        let placed = ScenarioCores::default();
         let resolved = resolved(&scenario, &placed, profile.as_ref());
         RunRecord { resolved, ..RunRecord::default() }
     }

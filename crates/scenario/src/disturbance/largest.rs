@@ -3,7 +3,7 @@
 use crate::conduct::{Conduct, Entrant};
 use crate::disturbance;
 use crate::evidence::seen::Taker;
-use crate::evidence::{Measured, Run};
+use crate::evidence::{Run, SubjectResult};
 use record::{DisturbedShare, Disturber, Kind};
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const BACKLOG_SHARE_MIN: f64 = 0.1;
 /// The largest disturber of the first entrant over all runs; `None` if there was none.
 pub(crate) fn largest(conduct: &Conduct, entrants: &[Entrant], runs: &[Run]) -> Option<Disturber> {
     let first = entrants.first()?;
-    let measured: Vec<(&Run, &Measured)> = runs
+    let measured: Vec<(&Run, &SubjectResult)> = runs
         .iter()
         .filter_map(|run| Some((run, run.measured.iter().find(|one| one.subject == first.name)?)))
         .collect();
@@ -31,7 +31,7 @@ pub(crate) fn largest(conduct: &Conduct, entrants: &[Entrant], runs: &[Run]) -> 
 }
 
 /// Other threads that ran on a measured core, by name.
-fn threads(measured: &[(&Run, &Measured)]) -> Vec<Disturber> {
+fn threads(measured: &[(&Run, &SubjectResult)]) -> Vec<Disturber> {
     let mut by: BTreeMap<&Taker, BTreeMap<usize, f64>> = BTreeMap::new();
     let mut times: BTreeMap<&Taker, (u64, f64)> = BTreeMap::new();
     let seconds: f64 = measured.iter().map(|(_, one)| one.seen.seconds).sum();
@@ -69,8 +69,8 @@ fn threads(measured: &[(&Run, &Measured)]) -> Vec<Disturber> {
 }
 
 /// Time taken by interrupts or the hypervisor, from idle looks and the kernel's count of steal.
-fn interrupts(conduct: &Conduct, measured: &[(&Run, &Measured)]) -> Option<Disturber> {
-    let from_ns = |run: &Run, one: &Measured| {
+fn interrupts(conduct: &Conduct, measured: &[(&Run, &SubjectResult)]) -> Option<Disturber> {
+    let from_ns = |run: &Run, one: &SubjectResult| {
         let main = conduct.scenario.measurement().replies().first()?;
         let service = run.histogram(&one.subject, main, Kind::Service)?;
         Some(disturbance::late_from_ns(service.value_at_quantile(0.5), one.result.clock.cost_ns))
@@ -98,7 +98,7 @@ fn interrupts(conduct: &Conduct, measured: &[(&Run, &Measured)]) -> Option<Distu
 /// The pacer itself, if it alone made most of the late messages late.
 fn own_work(
     conduct: &Conduct,
-    measured: &[(&Run, &Measured)],
+    measured: &[(&Run, &SubjectResult)],
     taken: Option<&Disturber>,
 ) -> Option<Disturber> {
     let main = conduct.scenario.measurement().replies().first()?;

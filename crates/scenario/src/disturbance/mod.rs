@@ -6,8 +6,8 @@ pub(crate) mod series;
 
 use crate::conduct::{Conduct, Entrant};
 use crate::evidence::idle::Idle;
-use crate::evidence::seen::{CoreSeen, Seen};
-use crate::evidence::{Measured, Run};
+use crate::evidence::seen::{CoreSeen, EntrantDisturbance};
+use crate::evidence::{Run, SubjectResult};
 use crate::kind::runner;
 use hdrhistogram::Histogram;
 use ipc_bench::judge::{DisturbedShares, FAULT_NS};
@@ -29,7 +29,7 @@ pub(crate) enum Flow {
 
 /// Input for the disturbed share of a series.
 pub(crate) struct Sample<'a> {
-    pub seen: &'a Seen,
+    pub seen: &'a EntrantDisturbance,
     pub idle: &'a [Idle],
     pub flow: Flow,
     pub kind: Kind,
@@ -146,7 +146,7 @@ pub(crate) fn moves(conduct: &Conduct, entrant: &Entrant, kind: Kind) -> Moves {
 pub(crate) fn disturbed(
     conduct: &Conduct,
     run: &Run,
-    measured: &Measured,
+    measured: &SubjectResult,
     name: &str,
     kind: Kind,
 ) -> DisturbedShare {

@@ -3,8 +3,8 @@
 use super::*;
 use clock::recorder::histogram;
 
-fn seen(cores: Vec<CoreSeen>) -> Seen {
-    Seen { seconds: 10.0, cores, ..Seen::default() }
+fn seen(cores: Vec<CoreSeen>) -> EntrantDisturbance {
+    EntrantDisturbance { seconds: 10.0, cores, ..EntrantDisturbance::default() }
 }
 
 /// 100 windows of 1 ms in 10 s.
@@ -13,7 +13,7 @@ fn taken(paces: bool) -> CoreSeen {
 }
 
 /// 10 000 messages/s of 10 us: a tenth of a message is under way.
-fn sample<'a>(seen: &'a Seen, lateness: Option<&'a Histogram<u64>>) -> Sample<'a> {
+fn sample<'a>(seen: &'a EntrantDisturbance, lateness: Option<&'a Histogram<u64>>) -> Sample<'a> {
     Sample {
         seen,
         idle: &[],
@@ -93,7 +93,8 @@ fn faults_have_a_length_of_their_own() {
 
 #[test]
 fn what_nobody_watched_is_not_known() {
-    let found = sample(&Seen::unknown("the other end is another's"), None).disturbed();
+    let found =
+        sample(&EntrantDisturbance::unknown("the other end is another's"), None).disturbed();
     assert_eq!(found.unknown, "the other end is another's");
 }
 

@@ -8,7 +8,7 @@ pub(crate) mod taken;
 
 use self::idle::Idle;
 use self::moment::Moment;
-use self::seen::Seen;
+use self::seen::EntrantDisturbance;
 use self::taken::Taking;
 use crate::conduct::Entrant;
 use hdrhistogram::Histogram;
@@ -29,14 +29,14 @@ pub(crate) struct Evidence<'a> {
     /// Service times in the log.
     pub recorded: u64,
     /// Expected properties of the feed.
-    pub asked: Asked,
+    pub asked: FeedExpectation,
     pub is_floor: bool,
     pub interrupted: bool,
 }
 
 /// Expected properties of the feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct FeedExpectation {
     pub receive_buffer_bytes: u64,
     /// Datagrams are damaged on purpose, so gaps are expected.
     pub is_harmed: bool,
@@ -65,7 +65,7 @@ impl From<ClientResult> for Outcome {
 }
 
 /// One subject's result in one run.
-pub(crate) struct Measured {
+pub(crate) struct SubjectResult {
     pub subject: String,
     /// The scenario's kind.
     pub kind: Measure,
@@ -73,10 +73,10 @@ pub(crate) struct Measured {
     pub planned: Option<u64>,
     pub result: ClientResult,
     pub exchange: Option<ExchangeResult>,
-    pub asked: Asked,
+    pub asked: FeedExpectation,
     pub is_floor: bool,
     /// Disturbance of its cores.
-    pub seen: Seen,
+    pub seen: EntrantDisturbance,
     /// Threads and causes that took the cores of both ends, if traced.
     pub taking: Option<Taking>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Measured {
 /// One run: every subject and floor once.
 #[derive(Default)]
 pub(crate) struct Run {
-    pub measured: Vec<Measured>,
+    pub measured: Vec<SubjectResult>,
     /// Idle looks before the run, and after it if there were any.
     pub idle: Vec<Idle>,
     /// Failures that no result mentions.
@@ -106,7 +106,7 @@ impl Run {
         self.totals.get(&format!("{subject}.{name}.{}", kind.name()))
     }
 
-    pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
+    pub(crate) fn evidence<'a>(&self, measured: &'a SubjectResult) -> Evidence<'a> {
         let subject = &measured.subject;
         let service = |name: &&str| self.histogram(subject, name, Kind::Service);
         let recorded = plan::measure::of(measured.kind).recorded().iter().filter_map(service);

@@ -37,7 +37,7 @@ pub(crate) struct Taker {
 
 /// Disturbance of the measured cores of one entrant in one run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct EntrantDisturbance {
     /// Length of the measured part.
     pub seconds: f64,
     pub cores: Vec<CoreSeen>,
@@ -47,9 +47,9 @@ pub(crate) struct Seen {
     pub unknown: String,
 }
 
-impl Seen {
-    pub(crate) fn unknown(why: &str) -> Seen {
-        Seen { unknown: why.to_owned(), ..Seen::default() }
+impl EntrantDisturbance {
+    pub(crate) fn unknown(why: &str) -> EntrantDisturbance {
+        EntrantDisturbance { unknown: why.to_owned(), ..EntrantDisturbance::default() }
     }
 
     /// Selects the measured part of `subject`, by its log.
@@ -58,22 +58,22 @@ impl Seen {
         hlog: &Path,
         subject: &str,
         paces: Option<usize>,
-    ) -> Seen {
+    ) -> EntrantDisturbance {
         if !accounted.missing.is_empty() {
-            return Seen::unknown(&accounted.missing);
+            return EntrantDisturbance::unknown(&accounted.missing);
         }
         let part = File::open(hlog)
             .map_err(|error| format!("the log can't be read: {error}"))
             .and_then(|log| measured_part(BufReader::new(log), subject));
         let (from, to) = match part {
             Ok(part) => part,
-            Err(why) => return Seen::unknown(&why),
+            Err(why) => return EntrantDisturbance::unknown(&why),
         };
         // Distance between the log's clock and the account's; both run at the same rate for a run.
         let ahead_ns = wall_ns() as f64 - monotonic_ns() as f64;
         let (from_ns, to_ns) = (from * 1e9 - ahead_ns, to * 1e9 - ahead_ns);
         if let Some(outside) = outside(accounted, from_ns, to_ns) {
-            return Seen::unknown(&outside);
+            return EntrantDisturbance::unknown(&outside);
         }
         let (from_ns, to_ns) = (from_ns.max(0.0) as u64, to_ns.max(0.0) as u64);
         let seconds = (to_ns.saturating_sub(from_ns) as f64 / 1e9).max(1e-9);
@@ -105,7 +105,11 @@ impl Seen {
             }
             seen
         };
-        Seen { seconds, cores: accounted.cores.iter().map(core).collect(), ..Seen::default() }
+        EntrantDisturbance {
+            seconds,
+            cores: accounted.cores.iter().map(core).collect(),
+            ..EntrantDisturbance::default()
+        }
     }
 }
 
@@ -131,7 +135,7 @@ mod tests {
     use super::*;
 
     /// A log of `header` and one interval of a second, seen over an account of 10 s around now.
-    fn seen(log: impl Fn(f64) -> String) -> Seen {
+    fn seen(log: impl Fn(f64) -> String) -> EntrantDisturbance {
         let (wall, monotonic_ns) = (wall_ns() as f64 / 1e9, monotonic_ns());
         let around = 5_000_000_000;
         let core = CoreOccupancy { core: 1, ..CoreOccupancy::default() };
@@ -143,7 +147,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let hlog = directory.path().join("001.hlog");
         std::fs::write(&hlog, log(wall)).unwrap();
-        Seen::of(&account, &hlog, "java", None)
+        EntrantDisturbance::of(&account, &hlog, "java", None)
     }
 
     /// Such a log's part once lay outside the account, its disturbed share was 0, and the record

@@ -104,8 +104,8 @@ fn order_plan(launch: &Launch, exchange: Ready, wire: Wire, progress: bool) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Asked;
     use crate::evidence::Evidence;
+    use crate::evidence::FeedExpectation;
     use crate::kind::runner::{RuleCheck, Runner};
     use plan::Measure;
     use record::Verdict;
@@ -143,7 +143,7 @@ mod tests {
             exchange: Some(&exchange),
             planned: Some(900),
             recorded: result.load.message_bytes.order,
-            asked: Asked::default(),
+            asked: FeedExpectation::default(),
             is_floor: false,
             interrupted: false,
         };

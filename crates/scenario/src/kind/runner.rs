@@ -1,7 +1,7 @@
 //! How a kind of measurement is carried out.
 
 use crate::conduct::{ConductError, Entrant};
-use crate::evidence::{Asked, Evidence, Lengths, Outcome};
+use crate::evidence::{Evidence, FeedExpectation, Lengths, Outcome};
 use crate::launch::Launch;
 use crate::launch::observer::Observer;
 use plan::Scenario;
@@ -26,8 +26,8 @@ pub(crate) trait Runner: Sync {
     fn rules(&self) -> &'static [RuleCheck];
 
     /// Expectations of the feed, for the rules.
-    fn asked(&self, _launch: &Launch) -> Asked {
-        Asked::default()
+    fn asked(&self, _launch: &Launch) -> FeedExpectation {
+        FeedExpectation::default()
     }
 
     /// The core of the thread that paces the load, unless that thread itself is measured.

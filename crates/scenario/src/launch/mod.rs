@@ -8,7 +8,7 @@ use crate::conduct::{Conduct, ConductError, Entrant, OPERATIONS_PER_SECOND_MIN};
 use crate::evidence::Outcome;
 use crate::launch::process::Interrupt;
 use crate::launch::process::Process;
-use crate::placement::Placed;
+use crate::placement::ScenarioCores;
 use crate::progress::{Progress, Teller};
 use clock::Clock;
 use host::network::Networks;
@@ -42,7 +42,7 @@ pub(crate) struct MarketData {
 /// One entrant in one run.
 pub(crate) struct Launch<'a> {
     pub conduct: &'a Conduct,
-    pub placed: &'a Placed,
+    pub placed: &'a ScenarioCores,
     /// The run directory.
     pub path: &'a Path,
     pub interrupt: &'a Interrupt,

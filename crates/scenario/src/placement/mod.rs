@@ -3,7 +3,7 @@
 mod placed;
 mod sides;
 
-pub(crate) use self::placed::Placed;
+pub(crate) use self::placed::ScenarioCores;
 
 use self::placed::rest;
 use host::placement::choose;
@@ -12,7 +12,7 @@ use plan::measure::CORES_PAIRED_MAX;
 use plan::scenario::Measure;
 use plan::scenario::Scenario;
 use plan::tables::subject::Subject;
-use record::machine::Fixed;
+use record::machine::FixedFacts;
 use std::collections::{BTreeSet, HashSet};
 
 /// [`place`] on the machine below `root`, with what its network interface lets.
@@ -21,8 +21,8 @@ pub(crate) fn place_on(
     scenario: &Scenario,
     topology: &Topology,
     allowed: &[usize],
-    fixed: &Fixed,
-) -> Result<Placed, HostError> {
+    fixed: &FixedFacts,
+) -> Result<ScenarioCores, HostError> {
     let mut placed = place(scenario, topology, allowed, fixed)?;
     sides::arrange(&mut placed, scenario, root, topology, allowed);
     Ok(placed)
@@ -32,8 +32,8 @@ pub(crate) fn place(
     scenario: &Scenario,
     topology: &Topology,
     allowed: &[usize],
-    fixed: &Fixed,
-) -> Result<Placed, HostError> {
+    fixed: &FixedFacts,
+) -> Result<ScenarioCores, HostError> {
     let starts_exchange = scenario.measurement().has_exchange() && scenario.exchange.start;
     let gateways = if starts_exchange { scenario.exchange.gateways as usize } else { 0 };
     let threads = scenario.measurement().threads().unwrap_or(allowed.len().min(CORES_PAIRED_MAX));
@@ -102,7 +102,7 @@ pub(crate) fn place(
         warnings.extend(of_together(&exchange, &subjects, topology, allowed)?);
     }
     warnings.extend(of_classes(scenario, starts_exchange, fixed));
-    let mut placed = Placed { exchange, subjects, warnings, ..Placed::default() };
+    let mut placed = ScenarioCores { exchange, subjects, warnings, ..ScenarioCores::default() };
     place_audit(&mut placed, scenario, topology, allowed)?;
     let mut seen = HashSet::new();
     placed.warnings.retain(|warning| seen.insert(warning.clone()));
@@ -133,7 +133,7 @@ fn of_together(
 }
 
 /// Warnings about the scheduling classes of all threads.
-fn of_classes(scenario: &Scenario, starts_exchange: bool, fixed: &Fixed) -> Vec<String> {
+fn of_classes(scenario: &Scenario, starts_exchange: bool, fixed: &FixedFacts) -> Vec<String> {
     let subjects = scenario.subject.iter().map(|subject| subject.scheduling);
     let exchange = starts_exchange.then_some(scenario.exchange.scheduling);
     subjects.chain(exchange).flat_map(|class| class.warnings(fixed)).collect()
@@ -142,7 +142,7 @@ fn of_classes(scenario: &Scenario, starts_exchange: bool, fixed: &Fixed) -> Vec<
 /// The logger comes last, so that it takes no core from a measured thread. If no core is left it
 /// shares the exchange's, so that it does not disturb the trader.
 fn place_audit(
-    placed: &mut Placed,
+    placed: &mut ScenarioCores,
     scenario: &Scenario,
     topology: &Topology,
     allowed: &[usize],
@@ -197,15 +197,15 @@ mod tests {
         (Topology { online: Some(online.clone()), ..Topology::default() }, online)
     }
 
-    fn placed(sets: &[&str], n: usize) -> Placed {
+    fn placed(sets: &[&str], n: usize) -> ScenarioCores {
         of("order-to-ack", sets, n)
     }
 
-    fn of(name: &str, sets: &[&str], n: usize) -> Placed {
+    fn of(name: &str, sets: &[&str], n: usize) -> ScenarioCores {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let scenario = Scenario::find(name, &sets).unwrap();
         let (topology, allowed) = cores(n);
-        place(&scenario, &topology, &allowed, &Fixed::default()).unwrap()
+        place(&scenario, &topology, &allowed, &FixedFacts::default()).unwrap()
     }
 
     #[test]
@@ -228,9 +228,9 @@ mod tests {
         let of = |sets: &[&str], allowed: &[usize]| {
             let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
             let scenario = Scenario::find("order-to-ack", &sets).unwrap();
-            place(&scenario, &topology, allowed, &Fixed::default()).unwrap()
+            place(&scenario, &topology, allowed, &FixedFacts::default()).unwrap()
         };
-        let is_told = |placed: &Placed| {
+        let is_told = |placed: &ScenarioCores| {
             placed.warnings.iter().any(|warning| warning.contains("one physical core"))
         };
         let apart = of(&["subject.rust.cores=[2]"], &allowed);
@@ -252,7 +252,11 @@ mod tests {
 
     #[test]
     fn what_is_not_measured_runs_elsewhere_if_it_can() {
-        let placed = Placed { exchange: vec![0], subjects: vec![vec![1]], ..Placed::default() };
+        let placed = ScenarioCores {
+            exchange: vec![0],
+            subjects: vec![vec![1]],
+            ..ScenarioCores::default()
+        };
         let (mut topology, allowed) = cores(6);
         assert_eq!(placed.elsewhere(&topology, &allowed), [2, 3, 4, 5]);
         assert_eq!(placed.elsewhere(&topology, &[0, 1]), [0, 1]);
@@ -266,7 +270,7 @@ mod tests {
         let of = |name: &str, sets: &[String], n| {
             let scenario = Scenario::find(name, sets).unwrap();
             let (topology, allowed) = cores(n);
-            place(&scenario, &topology, &allowed, &Fixed::default()).unwrap()
+            place(&scenario, &topology, &allowed, &FixedFacts::default()).unwrap()
         };
         assert_eq!(of("ring", &[], 2).subjects[0], [0, 1]);
         assert_eq!(of("ring", &[], 1).subjects[0], [0, 0]);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The cores of one scenario. Subjects run one after the other, so they may share one core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct ScenarioCores {
     /// The exchange thread's core, then its gateways' if there are enough. Empty if no exchange is
     /// started or there is no core to choose.
     pub exchange: Vec<usize>,
@@ -20,7 +20,7 @@ pub(crate) struct Placed {
     pub warnings: Vec<String>,
 }
 
-impl Placed {
+impl ScenarioCores {
     /// Every core in use, once, ascending.
     pub(crate) fn cores(&self) -> Vec<usize> {
         let subjects = self.subjects.iter().flatten().copied();

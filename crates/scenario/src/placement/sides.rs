@@ -1,6 +1,6 @@
 //! Sockets and interfaces of this machine for the four placements, and those that it lacks.
 
-use crate::placement::placed::Placed;
+use crate::placement::placed::ScenarioCores;
 use host::interrupts::{self, is_of_interface};
 use host::placement::choose;
 use host::topology::nic_nodes;
@@ -100,7 +100,7 @@ impl Sides {
 /// Puts each subject where its placement says. A placement that this machine can't make is left
 /// out, with what is lacking; the baseline then is whatever cores there are.
 pub(crate) fn arrange(
-    placed: &mut Placed,
+    placed: &mut ScenarioCores,
     scenario: &Scenario,
     root: &Root,
     topology: &Topology,
@@ -141,7 +141,7 @@ pub(crate) fn arrange(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::machine::Fixed;
+    use record::machine::FixedFacts;
     use std::fs;
     use std::path::Path;
 
@@ -168,13 +168,14 @@ mod tests {
         Root::at(at)
     }
 
-    fn placed(root: &Root, sets: &[&str]) -> (Scenario, Placed) {
+    fn placed(root: &Root, sets: &[&str]) -> (Scenario, ScenarioCores) {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let scenario = Scenario::find("irq-topology", &sets).unwrap();
         let topology = Topology::read(root);
         let allowed = topology.online.clone().unwrap();
         let mut placed =
-            crate::placement::place(&scenario, &topology, &allowed, &Fixed::default()).unwrap();
+            crate::placement::place(&scenario, &topology, &allowed, &FixedFacts::default())
+                .unwrap();
         arrange(&mut placed, &scenario, root, &topology, &allowed);
         (scenario, placed)
     }

@@ -2,8 +2,8 @@
 
 use crate::conduct::ConductError;
 use crate::conduct::Entrant;
-use crate::evidence::seen::Seen;
-use crate::evidence::{Lengths, Measured, Outcome};
+use crate::evidence::seen::EntrantDisturbance;
+use crate::evidence::{Lengths, Outcome, SubjectResult};
 use crate::kind;
 use crate::kind::ticks::{exact, files};
 use crate::launch::Launch;
@@ -18,7 +18,7 @@ impl Stage<'_, '_> {
         number: u32,
         entrant: &Entrant,
         lengths: Option<Lengths>,
-    ) -> Result<Measured, ConductError> {
+    ) -> Result<SubjectResult, ConductError> {
         let account = Occupancy::start(&self.cores(entrant));
         let launch = Launch {
             conduct: self.conduct,
@@ -45,7 +45,9 @@ impl Stage<'_, '_> {
             || !scenario.measurement().has_exchange()
             || scenario.exchange.start;
         let seen = if !is_observed {
-            Seen::unknown("nobody watched the core of the exchange, which another program started")
+            EntrantDisturbance::unknown(
+                "nobody watched the core of the exchange, which another program started",
+            )
         } else {
             let hlog = directory::hlog(&self.site.path, number);
             let exact = moments.map_or(exact, |moments| {
@@ -54,10 +56,13 @@ impl Stage<'_, '_> {
                 let samples = record::tick::samples::read(&samples).unwrap_or_default();
                 exact::of_ticks(&samples, &accounted, moments)
             });
-            Seen { exact, ..Seen::of(&accounted, &hlog, &entrant.name, runner.pacer(entrant)) }
+            EntrantDisturbance {
+                exact,
+                ..EntrantDisturbance::of(&accounted, &hlog, &entrant.name, runner.pacer(entrant))
+            }
         };
         let planned = scenario.messages(self.conduct.phases(entrant).1);
-        Ok(Measured {
+        Ok(SubjectResult {
             subject: entrant.name.clone(),
             kind: scenario.kind,
             planned: scenario.rate_per_second_offered().map(|_| planned),

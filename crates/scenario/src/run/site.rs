@@ -3,7 +3,7 @@
 
 use crate::conduct::{Conduct, ConductError, record_failed};
 use crate::kind::ticks::files;
-use crate::placement::{Placed, place_on};
+use crate::placement::{ScenarioCores, place_on};
 use crate::progress::{Progress, Say};
 use clock::{Clock, wall_ms};
 use host::network::Networks;
@@ -20,7 +20,7 @@ use trader::risk::Profile;
 pub(crate) struct Site {
     pub clock: Clock,
     pub started_wall_ms: u64,
-    pub placed: Placed,
+    pub placed: ScenarioCores,
     /// The run directory.
     pub path: PathBuf,
     /// The namespaces of both ends, unless they share a network.
@@ -91,7 +91,7 @@ impl Conduct {
     }
 }
 
-fn probe_cores(placed: &Placed, allowed: &[usize]) -> Option<(usize, usize)> {
+fn probe_cores(placed: &ScenarioCores, allowed: &[usize]) -> Option<(usize, usize)> {
     let first = placed.subjects.first()?;
     let subject = *first.last()?;
     let other = placed

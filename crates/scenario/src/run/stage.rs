@@ -37,12 +37,12 @@ impl Conduct {
         mut say: Say<'_>,
     ) -> Result<(RunRecord, PathBuf), ConductError> {
         self.check()?;
-        self.refuse_faults()?;
+        self.check_faults()?;
         let site = Site::prepare(self, &mut say)?;
         let entrants = entrants(self, &site.placed);
         if entrants.is_empty() {
             let _ = fs::remove_dir_all(&site.path);
-            return Err(ConductError::Refused { faults: site.placed.warnings });
+            return Err(ConductError::CannotRun { faults: site.placed.warnings });
         }
         let teller = Teller::new(say, self, &entrants);
         let (all_runs, noise) = Stage::new(self, &site, interrupt, teller).measure(&entrants);

@@ -3,7 +3,7 @@
 mod records;
 mod treatments;
 
-pub(crate) use records::{Recorded, of_records};
+pub(crate) use records::{ComparedRecord, of_records};
 
 use crate::ci::{baseline, write_summaries};
 use crate::cli::CompareArguments;
@@ -30,7 +30,7 @@ pub(crate) const PAIRS_DEFAULT: u32 = 12;
 
 pub(crate) fn compare(arguments: &CompareArguments) -> anyhow::Result<u8> {
     let gates = gates(&arguments.gate)?;
-    let asked = Asked {
+    let asked = CompareRequest {
         figures: figures(&arguments.figure, &gates)?,
         gates,
         names: names(arguments)?,
@@ -77,7 +77,7 @@ fn option_of_measuring(arguments: &CompareArguments) -> Option<&'static str> {
 }
 
 /// The arguments, read and checked.
-struct Asked<'a> {
+struct CompareRequest<'a> {
     arguments: &'a CompareArguments,
     /// A, then the candidates.
     names: Vec<String>,

@@ -1,6 +1,6 @@
 //! Two records that were made already.
 
-use super::{Asked, blank, finish, status};
+use super::{CompareRequest, blank, finish, status};
 use crate::exit::NO_RESULT;
 use anyhow::{Context, bail};
 use record::comparison::selector::Figure;
@@ -12,10 +12,10 @@ use std::path::Path;
 
 /// Two records as they are.
 pub(super) fn compare_records(
-    asked: &Asked<'_>,
+    asked: &CompareRequest<'_>,
     [name_a, name_b]: [&str; 2],
 ) -> anyhow::Result<u8> {
-    let Asked { arguments, figures, gates, out, .. } = asked;
+    let CompareRequest { arguments, figures, gates, out, .. } = asked;
     let open = |name: &str| -> anyhow::Result<(RunRecord, Machine)> {
         let path = Path::new(name);
         let record = directory::load_record(path).context("cannot compare")?;
@@ -37,8 +37,8 @@ pub(super) fn compare_records(
         also_because.extend(settings.iter().map(|one| format!("settings differ: {one}")));
     }
     let mut comparison = of_records(
-        Recorded { name: name_a, path: Some(name_a), record: &a, machine: &of_a },
-        Recorded { name: name_b, path: Some(name_b), record: &b, machine: &of_b },
+        ComparedRecord { name: name_a, path: Some(name_a), record: &a, machine: &of_a },
+        ComparedRecord { name: name_b, path: Some(name_b), record: &b, machine: &of_b },
         figures.clone(),
         arguments.force,
         also_because,
@@ -51,7 +51,7 @@ pub(super) fn compare_records(
 }
 
 /// A record that is compared.
-pub(crate) struct Recorded<'a> {
+pub(crate) struct ComparedRecord<'a> {
     /// As its arm is called.
     pub name: &'a str,
     /// Its directory, if the comparison names it.
@@ -63,8 +63,8 @@ pub(crate) struct Recorded<'a> {
 /// Two records that were made apart from each other. `also_because` are reasons of the caller's why
 /// they are not comparable.
 pub(crate) fn of_records(
-    a: Recorded<'_>,
-    b: Recorded<'_>,
+    a: ComparedRecord<'_>,
+    b: ComparedRecord<'_>,
     figures: Vec<Figure>,
     forced: bool,
     also_because: Vec<String>,
@@ -80,7 +80,7 @@ pub(crate) fn of_records(
         forced,
     };
     let [runs_a, runs_b] = [a.record, b.record].map(Runs::of_record);
-    let arm = |of: &Recorded<'_>, runs: &Runs| {
+    let arm = |of: &ComparedRecord<'_>, runs: &Runs| {
         Arm::new(of.name, of.path.map(str::to_owned).into_iter().collect(), runs)
     };
     Comparison {

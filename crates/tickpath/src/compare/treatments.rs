@@ -1,6 +1,6 @@
 //! Treatments that are measured now, interleaved.
 
-use super::{Asked, PAIRS_DEFAULT, blank, finish, status};
+use super::{CompareRequest, PAIRS_DEFAULT, blank, finish, status};
 use crate::cli::CompareArguments;
 use crate::exit::NO_RESULT;
 use crate::progress::with_screen;
@@ -14,7 +14,9 @@ use record::RunRecord;
 use record::comparison::gate::Gate;
 use record::comparison::{self, Arm, Comparison, Question, Runs, compare_all};
 use scenario::Interrupt;
-use scenario::experiment::{Experiment, Made, ROUNDS_MAX, Rounds, Side, TREATMENTS_MAX, Treatment};
+use scenario::experiment::{
+    Experiment, FinishedRun, ROUNDS_MAX, Rounds, Side, TREATMENTS_MAX, Treatment,
+};
 use stats::compare::Design;
 use std::path::Path;
 
@@ -22,8 +24,8 @@ use std::path::Path;
 const SCENARIO_DEFAULT: &str = "ping-pong";
 
 /// Measures them now.
-pub(super) fn interleaved(asked: &Asked<'_>) -> anyhow::Result<u8> {
-    let Asked { arguments, names, gates, out, .. } = asked;
+pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {
+    let CompareRequest { arguments, names, gates, out, .. } = asked;
     let rounds = arguments.pairs.unwrap_or(PAIRS_DEFAULT);
     if !(1..=ROUNDS_MAX).contains(&rounds) {
         bail!("--pairs {rounds}: there must be 1 to {ROUNDS_MAX}");
@@ -78,8 +80,8 @@ pub(super) fn interleaved(asked: &Asked<'_>) -> anyhow::Result<u8> {
     Ok(if complete { status(&comparison) } else { NO_RESULT })
 }
 
-fn treatments(asked: &Asked<'_>) -> anyhow::Result<Vec<Treatment>> {
-    let Asked { arguments, names, .. } = asked;
+fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Vec<Treatment>> {
+    let CompareRequest { arguments, names, .. } = asked;
     let scenario = arguments.scenario.as_deref().unwrap_or(SCENARIO_DEFAULT);
     let project = Project::find()?;
     let sets = &arguments.settings.set;
@@ -125,15 +127,15 @@ fn holds_a_record(directory: &Path, treatments: usize) -> bool {
 }
 
 /// Every candidate against A.
-fn comparison_of(asked: &Asked<'_>, made: &Rounds) -> Comparison {
-    let Asked { arguments, names, figures, gates, .. } = asked;
+fn comparison_of(asked: &CompareRequest<'_>, made: &Rounds) -> Comparison {
+    let CompareRequest { arguments, names, figures, gates, .. } = asked;
     let question = Question {
         design: Design::Interleaved,
         figures: figures.clone(),
         floor_is_control: false,
         forced: arguments.force,
     };
-    let measured: Vec<Measured> = names
+    let measured: Vec<TreatmentRuns> = names
         .iter()
         .zip(Side::all(names.len()))
         .map(|(name, side)| measured(name, made.of(side)))
@@ -163,15 +165,15 @@ fn comparison_of(asked: &Asked<'_>, made: &Rounds) -> Comparison {
 }
 
 /// The runs of a treatment.
-struct Measured {
+struct TreatmentRuns {
     arm: Arm,
     records: Vec<RunRecord>,
     runs: Runs,
 }
 
-fn measured(name: &str, made: &[Made]) -> Measured {
+fn measured(name: &str, made: &[FinishedRun]) -> TreatmentRuns {
     let records: Vec<RunRecord> = made.iter().map(|one| one.record.clone()).collect();
     let runs = Runs::of_records(&records);
     let paths = made.iter().map(|one| one.path.display().to_string()).collect();
-    Measured { arm: Arm::new(name, paths, &runs), records, runs }
+    TreatmentRuns { arm: Arm::new(name, paths, &runs), records, runs }
 }

@@ -19,7 +19,7 @@ use ::tune::verify;
 use anyhow::{Context, bail};
 use host::Root;
 use record::tune::{SCHEMA, StepResult, Survey, TRIAL_SCHEMA, Trial, TuneReport};
-use seen::{Seen, planned};
+use seen::{MachineReading, planned};
 use stats::verdict::Outcome;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
@@ -51,7 +51,7 @@ fn inspect(arguments: &InspectArguments) -> anyhow::Result<u8> {
     // With JSON, everything that was read goes along: a plan can then be made elsewhere.
     let root = Root::system();
     let root = if arguments.json { root.noting() } else { root };
-    let seen = Seen::read(root, &arguments.goal)?;
+    let seen = MachineReading::read(root, &arguments.goal)?;
     let mut survey = seen.surveyor().inspect();
     survey.files = taken(&seen.root);
     print_survey(&survey, false, arguments.json)?;
@@ -61,7 +61,7 @@ fn inspect(arguments: &InspectArguments) -> anyhow::Result<u8> {
 fn plan(arguments: &PlanArguments) -> anyhow::Result<u8> {
     let snapshot = arguments.from.as_deref().map(snapshot).transpose()?;
     let root = snapshot.as_ref().map_or_else(Root::system, Snapshot::root);
-    let seen = Seen::read(root, &arguments.goal)?;
+    let seen = MachineReading::read(root, &arguments.goal)?;
     let survey = planned(&seen, &arguments.choice)?;
     print_survey(&survey, true, arguments.json)?;
     Ok(DONE)
@@ -79,7 +79,7 @@ fn snapshot(file: &Path) -> anyhow::Result<Snapshot> {
 }
 
 fn apply(arguments: &ApplyArguments) -> anyhow::Result<u8> {
-    let seen = Seen::read(Root::system(), &arguments.goal)?;
+    let seen = MachineReading::read(Root::system(), &arguments.goal)?;
     let choice = match &arguments.from_trial {
         None => arguments.choice.clone(),
         Some(file) => ChoiceArguments { setting: confirmed(file)?, ..arguments.choice.clone() },
@@ -155,7 +155,7 @@ fn status(arguments: &StateArguments) -> anyhow::Result<u8> {
 }
 
 fn verify(arguments: &StateArguments) -> anyhow::Result<u8> {
-    let seen = Seen::read(Root::system(), &arguments.goal)?;
+    let seen = MachineReading::read(Root::system(), &arguments.goal)?;
     let mut outcomes = standing(&arguments.state, &seen.root)?;
     let effects = verify::effects(&seen.root, &seen.goal, &outcomes);
     outcomes.extend(effects);

@@ -14,16 +14,16 @@ use host::{Root, capture};
 use record::tune::{Step, Survey};
 
 /// A machine as it was read.
-pub(super) struct Seen {
+pub(super) struct MachineReading {
     pub root: Root,
     pub machine: Machine,
     pub inspection: Inspection,
     pub goal: Goal,
 }
 
-impl Seen {
+impl MachineReading {
     /// This machine, or one that a snapshot shows.
-    pub(super) fn read(root: Root, arguments: &GoalArguments) -> anyhow::Result<Seen> {
+    pub(super) fn read(root: Root, arguments: &GoalArguments) -> anyhow::Result<MachineReading> {
         let clock = Clock::calibrate();
         let usable = match root.is_system() {
             true => allowed()?,
@@ -34,7 +34,7 @@ impl Seen {
         let goal = Goal::find(&inspection, arguments.profile, &arguments.cores, &arguments.nic);
         let goal = goal.map_err(|why| anyhow::anyhow!("{why}"))?;
         inspection.cores.clone_from(&goal.cores);
-        Ok(Seen { machine: Machine::new(root.clone()), root, inspection, goal })
+        Ok(MachineReading { machine: Machine::new(root.clone()), root, inspection, goal })
     }
 
     pub(super) fn surveyor(&self) -> Surveyor<'_> {
@@ -49,7 +49,7 @@ impl Seen {
 }
 
 /// The changes that the choice asks for.
-pub(super) fn planned(seen: &Seen, choice: &ChoiceArguments) -> anyhow::Result<Survey> {
+pub(super) fn planned(seen: &MachineReading, choice: &ChoiceArguments) -> anyhow::Result<Survey> {
     let program = std::env::current_exe().context("cannot find the tickpath binary")?;
     if !choice.live_only && !persist::is_program(&program) {
         bail!("{} can't stand in a systemd unit; move it, or --live-only", program.display());

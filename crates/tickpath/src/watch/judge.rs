@@ -2,7 +2,7 @@
 
 use crate::ci::baseline;
 use crate::cli::WatchArguments;
-use crate::compare::{Recorded, gates, of_records};
+use crate::compare::{ComparedRecord, gates, of_records};
 use crate::run::check_gates;
 use crate::tool::TOOL;
 use anyhow::{Context, bail};
@@ -171,8 +171,8 @@ impl Judge {
         }
         let Baseline { name, record: of_baseline, machine: its_machine } = baseline;
         let mut compared = of_records(
-            Recorded { name, path: None, record: of_baseline, machine: its_machine },
-            Recorded { name: "watch", path: None, record, machine },
+            ComparedRecord { name, path: None, record: of_baseline, machine: its_machine },
+            ComparedRecord { name: "watch", path: None, record, machine },
             figures,
             false,
             settings_that_differ(of_baseline, record),

@@ -1,5 +1,5 @@
 use super::*;
-use record::machine::{Fingerprint, Fixed};
+use record::machine::{Fingerprint, FixedFacts};
 use serde_json::json;
 
 /// Eight runs around `p50`, which hold to p99.
@@ -17,7 +17,7 @@ fn record(p50: u64) -> RunRecord {
 }
 
 fn machine() -> Machine {
-    let fixed = Fixed { kernel_release: Some("6.1".to_owned()), ..Fixed::default() };
+    let fixed = FixedFacts { kernel_release: Some("6.1".to_owned()), ..FixedFacts::default() };
     Machine { before: Fingerprint { fixed, ..Fingerprint::default() }, after: None }
 }
 

@@ -4,7 +4,7 @@ use plan::scenario::{BARE, FLOOR};
 use record::RunRecord;
 use record::comparison::gate::{GateOutcome, GateResult};
 use record::progress::Second;
-use report::export::{Exported, families};
+use report::export::{ExportedRecord, families};
 use report::metrics::{Family, Kind, Latencies, Metric, Value};
 use std::collections::BTreeMap;
 
@@ -108,7 +108,8 @@ impl Tally {
             );
             moment.number(vec![scenario()], last.wall_ms as f64 / 1e3);
             all.push(moment);
-            let latest = Exported { name: "latest", machine: &last.machine, record: &last.record };
+            let latest =
+                ExportedRecord { name: "latest", machine: &last.machine, record: &last.record };
             all.extend(families(&[latest]));
         }
         let mut gates = Family::new(

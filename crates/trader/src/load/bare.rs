@@ -9,7 +9,7 @@ use record::{Load, MessageBytes};
 use std::io;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use transport::echo::bare::{Bare, Received};
+use transport::echo::bare::{Bare, BareRead};
 use transport::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message};
 
 /// Time that the other end may be silent while it owes a reply.
@@ -134,13 +134,13 @@ impl<'a> Client<'a> {
         let mut deadline_ns = None;
         while end < length {
             match self.bare.receive(&mut self.into[end..length])? {
-                Received::Bytes(n) => {
+                BareRead::Bytes(n) => {
                     if end == 0 {
                         first_byte_ns = self.clock.now_ns();
                     }
                     end += n;
                 }
-                Received::Nothing => {
+                BareRead::Nothing => {
                     looks = looks.wrapping_add(1);
                     if self.spins && !looks.is_multiple_of(LOOKS_A_CHECK) {
                         continue;

@@ -2,13 +2,13 @@
 //! models decide which message is due when; the desk sends, stamps, reads and records.
 
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
-use crate::load::session::{Message, OrderProtocol, Received, Reply};
+use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
 use host::thread::Usage;
 use plan::tables::network::REQUEST;
 use record::{Kind, Load, MessageBytes};
-use transport::{Read, Ready, StreamId, Streams, Write};
+use transport::{Ready, StreamId, StreamRead, Streams, Write};
 
 /// The series of a load, in the order of the indices below.
 pub(crate) const SERIES: [Series; 6] = [
@@ -310,10 +310,10 @@ impl<E: OrderProtocol> Desk<E> {
     fn read(&mut self, lane: usize) {
         self.answered.clear();
         match self.streams.read(self.lanes[lane].stream, self.entry.space(lane)) {
-            Read::Empty => return,
-            Read::Closed => return self.fail_lane(lane, "the other end closed it"),
-            Read::Failed(error) => return self.fail_lane(lane, &error.to_string()),
-            Read::Bytes { n, stamp_ns } => {
+            StreamRead::Empty => return,
+            StreamRead::Closed => return self.fail_lane(lane, "the other end closed it"),
+            StreamRead::Failed(error) => return self.fail_lane(lane, &error.to_string()),
+            StreamRead::Bytes { n, stamp_ns } => {
                 self.entry.filled(lane, n, stamp_ns);
                 self.lanes[lane].quiet_since_ns = stamp_ns;
             }
@@ -332,7 +332,7 @@ impl<E: OrderProtocol> Desk<E> {
         }
     }
 
-    fn account_for(&mut self, lane: usize, received: Received) {
+    fn account_for(&mut self, lane: usize, received: ReceivedReply) {
         let (message, number) = match received.reply {
             Reply::Ack(message, number) => (message, number),
             Reply::Rejected(number) => match self.in_flight.order(number) {
@@ -375,7 +375,7 @@ impl<E: OrderProtocol> Desk<E> {
     }
 
     #[inline]
-    fn record(&mut self, message: Message, order: &Order, received: Received) {
+    fn record(&mut self, message: Message, order: &Order, received: ReceivedReply) {
         let (stamps, response, sum) = match message {
             Message::Order => (order.order, ORDER_RESPONSE, &mut self.bytes.order_reply),
             Message::Cancel => (order.cancel, CANCEL_RESPONSE, &mut self.bytes.cancel_reply),

@@ -14,7 +14,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::datagram::{DATAGRAM_BYTES_MAX, Datagram, DatagramReceiver};
-use transport::echo::bare::{Bare, Received};
+use transport::echo::bare::{Bare, BareRead};
 use transport::echo::ticker::{self, STAMPED_REPLY_BYTES};
 use transport::echo::{HEADER_BYTES, Inbound, MESSAGE_BYTES_MAX, Message};
 
@@ -214,7 +214,7 @@ impl<'a> Client<'a> {
     /// Polls the stream once.
     #[inline]
     fn replies(&mut self) -> io::Result<()> {
-        let Received::Bytes(n) = self.bare.receive(self.inbound.space())? else { return Ok(()) };
+        let BareRead::Bytes(n) = self.bare.receive(self.inbound.space())? else { return Ok(()) };
         let read_ns = self.clock.now_ns();
         self.heard_at_ns = read_ns;
         self.inbound.filled(n, read_ns);

@@ -2,7 +2,7 @@
 
 use crate::tick::samples::Samples;
 use crate::tick::stages::Outbox;
-use transport::{Read, Ready, StreamId, Streams, Write};
+use transport::{Ready, StreamId, StreamRead, Streams, Write};
 
 /// One stream.
 pub(crate) struct OrderStream {
@@ -101,10 +101,10 @@ impl OrderStream {
     /// Why the run can't continue.
     pub(crate) fn read(&mut self, space: &mut [u8]) -> Result<Option<(usize, u64)>, String> {
         match self.streams.read(self.stream, space) {
-            Read::Empty => Ok(None),
-            Read::Closed => Err(ended(&"the other end closed it")),
-            Read::Failed(error) => Err(ended(&error)),
-            Read::Bytes { n, stamp_ns } => Ok(Some((n, stamp_ns))),
+            StreamRead::Empty => Ok(None),
+            StreamRead::Closed => Err(ended(&"the other end closed it")),
+            StreamRead::Failed(error) => Err(ended(&error)),
+            StreamRead::Bytes { n, stamp_ns } => Ok(Some((n, stamp_ns))),
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Control(pub(crate) [u8; CONTROL_BYTES]);
 
 /// The control messages beside a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct ControlMessages {
     /// When the kernel had it, by `CLOCK_REALTIME`; 0: not stamped.
     pub(crate) software_ns: u64,
     /// When the network card had it, by the card's own clock; 0: not stamped.
@@ -36,8 +36,8 @@ impl Control {
     }
 
     /// Reads all messages; what is none of those that were asked for says nothing.
-    pub(crate) fn said(&self) -> Said {
-        let mut said = Said::default();
+    pub(crate) fn said(&self) -> ControlMessages {
+        let mut said = ControlMessages::default();
         let mut rest = &self.0[..];
         while let Some((level, kind, data)) = first(rest) {
             if level == libc::SOL_SOCKET && kind == libc::SO_TIMESTAMPING {
@@ -84,7 +84,7 @@ mod tests {
         bytes
     }
 
-    fn said(messages: &[Vec<u8>]) -> Said {
+    fn said(messages: &[Vec<u8>]) -> ControlMessages {
         let mut control = Control([0; CONTROL_BYTES]);
         let bytes = messages.concat();
         control.0[..bytes.len()].copy_from_slice(&bytes);
@@ -98,14 +98,14 @@ mod tests {
         let stamps = message(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, stamps.as_flattened());
         let drops = message(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &7u32.to_ne_bytes());
         let other = message(libc::SOL_IP, libc::SO_RXQ_OVFL, &[1, 2, 3]);
-        let all = Said {
+        let all = ControlMessages {
             software_ns: 1_795_000_000_000_000_005,
             hardware_ns: 12_999_999_999,
             dropped: Some(7),
         };
         assert_eq!(said(&[stamps.clone(), drops.clone()]), all);
         assert_eq!(said(&[drops, other, stamps]), all);
-        assert_eq!(said(&[]), Said::default());
+        assert_eq!(said(&[]), ControlMessages::default());
     }
 
     /// The sum of both overflowed: random bytes are hardly ever a message of ours.

@@ -7,15 +7,15 @@ use plan::faults::DatagramHarm;
 use plan::tables::ticks::DATAGRAM_BYTES_MAX;
 
 /// A datagram that comes later, or again.
-struct Kept {
+struct KeptDatagram {
     bytes: Box<[u8]>,
     /// Its length, when it was read, and what the kernel said beside it.
     read: Option<(usize, u64, Control)>,
 }
 
-impl Kept {
-    fn new() -> Kept {
-        Kept { bytes: vec![0; DATAGRAM_BYTES_MAX].into_boxed_slice(), read: None }
+impl KeptDatagram {
+    fn new() -> KeptDatagram {
+        KeptDatagram { bytes: vec![0; DATAGRAM_BYTES_MAX].into_boxed_slice(), read: None }
     }
 
     fn keep(&mut self, bytes: &[u8], read_ns: u64, control: &Control) {
@@ -32,18 +32,24 @@ impl Kept {
 }
 
 /// A receiver's harm, and what it holds back.
-pub(crate) struct Harmed {
+pub(crate) struct HarmState {
     harm: DatagramHarm,
     received: u64,
-    again: Kept,
-    later: Kept,
+    again: KeptDatagram,
+    later: KeptDatagram,
     /// The one that overtakes `later` has come.
     later_is_due: bool,
 }
 
-impl Harmed {
-    pub fn new(harm: DatagramHarm) -> Harmed {
-        Harmed { harm, received: 0, again: Kept::new(), later: Kept::new(), later_is_due: false }
+impl HarmState {
+    pub fn new(harm: DatagramHarm) -> HarmState {
+        HarmState {
+            harm,
+            received: 0,
+            again: KeptDatagram::new(),
+            later: KeptDatagram::new(),
+            later_is_due: false,
+        }
     }
 
     pub fn receive(

@@ -14,11 +14,11 @@ mod sender;
 
 pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
-pub use crate::datagram::sender::{DatagramSender, SendOptions, Sent};
+pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome};
 pub use plan::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 
-use crate::datagram::control::{CONTROL_BYTES, Control, Said};
-use crate::datagram::harm::Harmed;
+use crate::datagram::control::{CONTROL_BYTES, Control, ControlMessages};
+use crate::datagram::harm::HarmState;
 use clock::Clock;
 use clock::wall::Wall;
 use nix::errno::Errno;
@@ -78,7 +78,7 @@ pub enum DatagramError {
 
 /// Which stamps the kernel put on what was received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stamped {
+enum StampKind {
     #[default]
     Nothing,
     Software,
@@ -93,11 +93,11 @@ pub struct DatagramReceiver {
     wall: Option<Wall>,
     /// The control messages beside the latest datagram.
     control: Control,
-    stamped: Stamped,
+    stamped: StampKind,
     receive_buffer_bytes: usize,
     dropped: u32,
     cut: u64,
-    harmed: Option<Box<Harmed>>,
+    harmed: Option<Box<HarmState>>,
 }
 
 impl DatagramReceiver {
@@ -125,7 +125,7 @@ impl DatagramReceiver {
             clock,
             wall: stamps.then(|| Wall::read(clock)),
             control: Control([0; CONTROL_BYTES]),
-            stamped: Stamped::Nothing,
+            stamped: StampKind::Nothing,
             receive_buffer_bytes,
             dropped: 0,
             cut: 0,
@@ -136,7 +136,7 @@ impl DatagramReceiver {
     /// Does harm to what is received from now on. The default harm is none.
     #[must_use]
     pub fn harmed_by(mut self, harm: DatagramHarm) -> DatagramReceiver {
-        self.harmed = (!harm.is_none()).then(|| Box::new(Harmed::new(harm)));
+        self.harmed = (!harm.is_none()).then(|| Box::new(HarmState::new(harm)));
         self
     }
 
@@ -174,12 +174,12 @@ impl DatagramReceiver {
     /// When the kernel received the latest datagram, ns on the [`Clock`]; 0: not stamped. Off the
     /// path: it decodes the control messages only now.
     pub fn kernel_ns(&mut self) -> u64 {
-        let Said { software_ns, hardware_ns, dropped } = self.control.said();
+        let ControlMessages { software_ns, hardware_ns, dropped } = self.control.said();
         self.dropped = dropped.unwrap_or(self.dropped);
         if software_ns == 0 {
             return 0;
         }
-        self.stamped = if hardware_ns > 0 { Stamped::Hardware } else { Stamped::Software };
+        self.stamped = if hardware_ns > 0 { StampKind::Hardware } else { StampKind::Software };
         self.wall.as_ref().map_or(0, |wall| wall.clock_ns(software_ns))
     }
 
@@ -201,9 +201,9 @@ impl DatagramReceiver {
     /// used), or empty.
     pub fn kernel_stamps(&self) -> &'static str {
         match self.stamped {
-            Stamped::Nothing => "",
-            Stamped::Software => "software",
-            Stamped::Hardware => "hardware",
+            StampKind::Nothing => "",
+            StampKind::Software => "software",
+            StampKind::Hardware => "hardware",
         }
     }
 

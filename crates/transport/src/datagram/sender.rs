@@ -28,7 +28,7 @@ impl Default for SendOptions {
 
 /// How a send went.
 #[derive(Debug)]
-pub enum Sent {
+pub enum SendOutcome {
     /// The kernel took it.
     Whole,
     /// The kernel has no room now: it was not sent.
@@ -78,11 +78,11 @@ impl DatagramSender {
 
     /// Sends one datagram.
     #[inline]
-    pub fn send(&mut self, to: SocketAddr, bytes: &[u8]) -> Sent {
+    pub fn send(&mut self, to: SocketAddr, bytes: &[u8]) -> SendOutcome {
         match self.socket.send_to(bytes, to) {
-            Ok(_) => Sent::Whole,
-            Err(error) if is_full(&error) => Sent::Full,
-            Err(error) => Sent::Failed(error),
+            Ok(_) => SendOutcome::Whole,
+            Err(error) if is_full(&error) => SendOutcome::Full,
+            Err(error) => SendOutcome::Failed(error),
         }
     }
 }

@@ -48,7 +48,7 @@ fn all_there(receiver: &mut DatagramReceiver) -> Vec<u8> {
 
 fn send(sender: &mut DatagramSender, to: SocketAddr, bytes: &[u8]) {
     let sent = sender.send(to, bytes);
-    assert!(matches!(sent, Sent::Whole), "{sent:?}");
+    assert!(matches!(sent, SendOutcome::Whole), "{sent:?}");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_datagram_longer_than_the_buffer_is_cut_and_counted() {
     assert_eq!(next(&mut receiver, &mut [0; 10]).unwrap().0, 10);
     assert_eq!(receiver.cut(), 1);
     let too_long = vec![0; DATAGRAM_BYTES_MAX + 1];
-    assert!(matches!(sender.send(to, &too_long), Sent::Failed(_)));
+    assert!(matches!(sender.send(to, &too_long), SendOutcome::Failed(_)));
     send(&mut sender, to, &too_long[1..]);
     let (n, ..) = next(&mut receiver, &mut vec![0; DATAGRAM_BYTES_MAX]).unwrap();
     assert_eq!((n, receiver.cut()), (DATAGRAM_BYTES_MAX, 1));

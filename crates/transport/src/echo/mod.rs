@@ -85,7 +85,7 @@ impl Message {
 pub struct BadLength(u16);
 
 /// A message, the stamp of the read that brought its first byte, and what follows its header.
-pub type Taken<'a> = (Message, u64, &'a [u8]);
+pub type TakenMessage<'a> = (Message, u64, &'a [u8]);
 
 /// Bytes of one connection that are not yet a whole message.
 pub struct Inbound {
@@ -144,7 +144,7 @@ impl Inbound {
     /// # Errors
     /// As [`Message::decode`].
     #[inline]
-    pub fn take_with_body(&mut self) -> Result<Option<Taken<'_>>, BadLength> {
+    pub fn take_with_body(&mut self) -> Result<Option<TakenMessage<'_>>, BadLength> {
         let Some(message) = Message::decode(&self.bytes[self.start..self.end])? else {
             return Ok(None);
         };

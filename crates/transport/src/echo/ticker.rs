@@ -23,7 +23,7 @@
 //!
 //! While the schedule runs the server does not sleep, whatever its backend.
 
-use crate::datagram::{DatagramSender, Recipients, Sent};
+use crate::datagram::{DatagramSender, Recipients, SendOutcome};
 use crate::echo::{Connections, HEADER_BYTES, Message};
 use crate::serve::{Full, Outbound, Service};
 use crate::streams::StreamId;
@@ -289,16 +289,16 @@ impl TickerEcho {
         let number = running.schedule.index() + 1;
         Tick { number, intended_ns, published_ns }.encode(&mut self.datagram);
         match self.sender.send(subscriber.to, &self.datagram) {
-            Sent::Whole => {
+            SendOutcome::Whole => {
                 running.sent += 1;
                 self.counts.datagrams += 1;
             }
             // It stays due.
-            Sent::Full => {
+            SendOutcome::Full => {
                 self.counts.full += 1;
                 return None;
             }
-            Sent::Failed(_) => self.counts.failed += 1,
+            SendOutcome::Failed(_) => self.counts.failed += 1,
         }
         running.schedule.advance();
         if number < self.settings.datagrams() {

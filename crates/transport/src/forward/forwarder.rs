@@ -3,7 +3,7 @@
 use crate::forward::dial::dial;
 use crate::forward::pair::{Pair, Side};
 use crate::forward::{Counts, Limits, Target, Unreachable};
-use crate::streams::{RECEIVED_AHEAD_BYTES_MAX, Read, StreamId, Streams, Write};
+use crate::streams::{RECEIVED_AHEAD_BYTES_MAX, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use std::io;
 
@@ -140,14 +140,14 @@ impl<'a> Forwarder<'a> {
         }
         let is_connecting = pair.is_connecting(from);
         match self.streams.read(id, &mut self.buffer) {
-            Read::Bytes { n, stamp_ns } => self.pass_on(at, from, n, stamp_ns),
-            Read::Empty => {}
-            Read::Failed(error) if is_connecting => {
+            StreamRead::Bytes { n, stamp_ns } => self.pass_on(at, from, n, stamp_ns),
+            StreamRead::Empty => {}
+            StreamRead::Failed(error) if is_connecting => {
                 self.remove(at, from);
                 self.connect(at, Some(error));
             }
-            Read::Closed => self.ended(at, from),
-            Read::Failed(_) => self.broken(at, from),
+            StreamRead::Closed => self.ended(at, from),
+            StreamRead::Failed(_) => self.broken(at, from),
         }
     }
 

@@ -69,7 +69,7 @@ impl Default for Limits {
 }
 
 /// The bytes carried in one direction.
-pub struct Carried {
+pub struct CarriedBytes {
     /// Bytes that the kernel took.
     pub bytes: u64,
     /// Reads whose bytes it did not all take at once.
@@ -91,9 +91,9 @@ pub struct Counts {
     /// Pairs cut at `linger_ns_max`.
     pub cut: u64,
     /// From clients to the exchange.
-    pub to_exchange: Carried,
+    pub to_exchange: CarriedBytes,
     /// From the exchange to clients.
-    pub to_client: Carried,
+    pub to_client: CarriedBytes,
 }
 
 /// A client that was closed because there was no connection to the exchange.
@@ -148,7 +148,8 @@ pub fn forward(
 
 impl Counts {
     fn new() -> Counts {
-        let carried = || Carried { bytes: 0, deferred: 0, residence_ns: recorder::histogram() };
+        let carried =
+            || CarriedBytes { bytes: 0, deferred: 0, residence_ns: recorder::histogram() };
         Counts {
             connections: 0,
             rejected_connections: 0,

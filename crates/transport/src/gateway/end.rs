@@ -8,13 +8,13 @@ use ipc::ring::{Consumer, Producer};
 
 use crate::gateway::link::GivenTo;
 use crate::gateway::message::{BYTES_MAX, Head};
-use crate::streams::{Read, StreamId};
+use crate::streams::{StreamId, StreamRead};
 
 /// First capacity of the lists that are empty most of the time.
 pub(crate) const FEW: usize = 64;
 
 /// The bytes that were received last and not read yet.
-pub(crate) struct Held {
+pub(crate) struct Remainder {
     pub stream: Option<StreamId>,
     pub stamp_ns: u64,
     bytes: Box<[u8]>,
@@ -26,7 +26,7 @@ pub(crate) struct Held {
 pub(crate) struct End {
     pub to_gateway: Producer,
     from_gateway: Consumer,
-    pub held: Held,
+    pub held: Remainder,
     /// Messages that found no room in the ring; while there are any, nothing is written either. At
     /// most one end of our side and one removal per stream.
     pub unsaid: VecDeque<Head>,
@@ -64,7 +64,7 @@ impl End {
         End {
             to_gateway,
             from_gateway,
-            held: Held { stream: None, stamp_ns: 0, bytes, start: 0, end: 0 },
+            held: Remainder { stream: None, stamp_ns: 0, bytes, start: 0, end: 0 },
             unsaid: VecDeque::with_capacity(FEW),
             numbers: Vec::new(),
             added: VecDeque::new(),
@@ -133,10 +133,10 @@ impl End {
     }
 }
 
-impl Held {
+impl Remainder {
     /// Gives the bytes of `id`, if they are what is held.
     #[inline]
-    pub(crate) fn read(&mut self, id: StreamId, into: &mut [u8]) -> Option<Read> {
+    pub(crate) fn read(&mut self, id: StreamId, into: &mut [u8]) -> Option<StreamRead> {
         if self.stream != Some(id) {
             return None;
         }
@@ -146,6 +146,6 @@ impl Held {
         if self.start == self.end {
             self.stream = None;
         }
-        Some(Read::Bytes { n, stamp_ns: self.stamp_ns })
+        Some(StreamRead::Bytes { n, stamp_ns: self.stamp_ns })
     }
 }

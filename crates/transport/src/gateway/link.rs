@@ -22,7 +22,7 @@ use crate::streams::StreamId;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Things handed to a gateway, and where it reports the outcome. Off the path: it checks at times.
-pub(crate) enum Given {
+pub(crate) enum Handover {
     /// Accept from this one.
     Listener(TcpListener, Sender<io::Result<()>>),
     /// A connection that the first gateway has accepted.
@@ -31,8 +31,8 @@ pub(crate) enum Given {
     Added(Connection, Sender<io::Result<StreamId>>),
 }
 
-pub(crate) type GivenTo = Sender<Given>;
-pub(crate) type GivenBy = Receiver<Given>;
+pub(crate) type GivenTo = Sender<Handover>;
+pub(crate) type GivenBy = Receiver<Handover>;
 
 pub(crate) struct Link {
     /// Whether waiting threads sleep.

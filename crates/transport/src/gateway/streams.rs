@@ -13,9 +13,9 @@ use clock::{Clock, Deadline};
 
 use crate::connection::Connection;
 use crate::gateway::end::{End, FEW, Stream};
-use crate::gateway::link::{Given, Link, PATIENCE, least_busy, told};
+use crate::gateway::link::{Handover, Link, PATIENCE, least_busy, told};
 use crate::gateway::message::{BYTES_MAX, HEAD_BYTES, Head, Kind, MESSAGE_BYTES_MAX, WINDOW_BYTES};
-use crate::streams::{Read, Ready, StreamId, Streams, Write};
+use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
 
 /// Messages without a stream's bytes that are taken from a gateway before the next one's turn.
 const EVENTS_PER_LOOK: usize = 64;
@@ -26,7 +26,7 @@ const FULL_RING_REST_NS: u64 = 100_000;
 /// A gateway that is gone. The connections that it had are gone with it.
 #[derive(Debug, thiserror::Error)]
 #[error("gateway {gateway} of {gateways} is gone, and its connections with it: {why}")]
-struct Gone {
+struct GatewayGone {
     gateway: usize,
     gateways: usize,
     why: String,
@@ -197,7 +197,7 @@ impl Gateways {
     }
 
     fn gone(&self, gateway: usize, why: String) -> io::Error {
-        io::Error::other(Gone { gateway, gateways: self.ends.len(), why })
+        io::Error::other(GatewayGone { gateway, gateways: self.ends.len(), why })
     }
 
     fn say(&mut self, id: StreamId, kind: Kind) {
@@ -215,7 +215,7 @@ impl Streams for Gateways {
         self.links[gateway].one_more();
         let (outcome, added) = channel();
         // Fails only if the gateway has ended; then nobody answers either.
-        let _ = self.ends[gateway].given.send(Given::Added(connection, outcome));
+        let _ = self.ends[gateway].given.send(Handover::Added(connection, outcome));
         self.links[gateway].wake_gateway();
         let number = told(&added)?;
         let id = self.take_in(gateway, number);
@@ -235,7 +235,7 @@ impl Streams for Gateways {
 
     fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
         let (outcome, listens) = channel();
-        let _ = self.ends[0].given.send(Given::Listener(listener, outcome));
+        let _ = self.ends[0].given.send(Handover::Listener(listener, outcome));
         self.links[0].wake_gateway();
         told(&listens)
     }
@@ -275,18 +275,18 @@ impl Streams for Gateways {
     }
 
     #[inline]
-    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         debug_assert!(!into.is_empty());
         let Some(&mut Stream { gateway, ended, .. }) = self.stream(id) else {
-            return Read::Failed(io::ErrorKind::NotConnected.into());
+            return StreamRead::Failed(io::ErrorKind::NotConnected.into());
         };
         if let Some(read) = self.ends[gateway].held.read(id, into) {
             return read;
         }
         match ended {
-            None => Read::Empty,
-            Some(0) => Read::Closed,
-            Some(errno) => Read::Failed(io::Error::from_raw_os_error(errno)),
+            None => StreamRead::Empty,
+            Some(0) => StreamRead::Closed,
+            Some(errno) => StreamRead::Failed(io::Error::from_raw_os_error(errno)),
         }
     }
 

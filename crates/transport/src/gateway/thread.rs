@@ -16,9 +16,9 @@ use clock::Clock;
 use ipc::ring::{Consumer, Producer};
 
 use crate::connection::Connection;
-use crate::gateway::link::{Given, GivenBy, GivenTo, Link, least_busy};
+use crate::gateway::link::{GivenBy, GivenTo, Handover, Link, least_busy};
 use crate::gateway::message::{BYTES_MAX, HEAD_BYTES, Head, Kind, WINDOW_BYTES};
-use crate::streams::{Read, Ready, Sockets, StreamId, Write};
+use crate::streams::{Ready, Sockets, StreamId, StreamRead, Write};
 
 /// Most bytes of one read: a client's burst, or what the exchange's own buffers take at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -53,7 +53,7 @@ struct Lane {
 }
 
 /// The part of a read that is not in the ring yet. It lies in the buffer behind room for a head.
-struct Unsent {
+struct UnsentPart {
     stream: StreamId,
     stamp_ns: u64,
     start: usize,
@@ -75,7 +75,7 @@ pub(crate) struct Gateway {
     dirty: Vec<StreamId>,
     ready: Vec<Ready>,
     buffer: Box<[u8]>,
-    unsent: Option<Unsent>,
+    unsent: Option<UnsentPart>,
     /// Messages for the exchange's thread that follow that.
     untold: VecDeque<Head>,
     /// Something went into the ring since it was woken.
@@ -188,7 +188,7 @@ impl Gateway {
 
     /// Sends what waits, as far as there is room: first the bytes read, then everything else.
     fn send_on(&mut self) {
-        while let Some(Unsent { stream, stamp_ns, start, end }) = &mut self.unsent {
+        while let Some(UnsentPart { stream, stamp_ns, start, end }) = &mut self.unsent {
             let head = Head { kind: Kind::Received, stream: *stream, value: *stamp_ns };
             // Over the last bytes of the part before, which has been sent.
             self.buffer[*start - HEAD_BYTES..*start].copy_from_slice(&head.encode());
@@ -225,14 +225,14 @@ impl Gateway {
             return;
         }
         match self.streams.read(id, &mut self.buffer[HEAD_BYTES..]) {
-            Read::Bytes { n, stamp_ns } => {
+            StreamRead::Bytes { n, stamp_ns } => {
                 let end = HEAD_BYTES + n;
-                self.unsent = Some(Unsent { stream: id, stamp_ns, start: HEAD_BYTES, end });
+                self.unsent = Some(UnsentPart { stream: id, stamp_ns, start: HEAD_BYTES, end });
                 self.send_on();
             }
-            Read::Empty => {}
-            Read::Closed => self.end(id, 0),
-            Read::Failed(error) => self.end(id, number(&error)),
+            StreamRead::Empty => {}
+            StreamRead::Closed => self.end(id, 0),
+            StreamRead::Failed(error) => self.end(id, number(&error)),
         }
     }
 
@@ -305,14 +305,14 @@ impl Gateway {
         while let Ok(given) = self.given.try_recv() {
             // A caller that no longer waits for the outcome has ended.
             match given {
-                Given::Listener(listener, outcome) => {
+                Handover::Listener(listener, outcome) => {
                     let _ = outcome.send(self.streams.listen(listener));
                 }
-                Given::Accepted(stream) => match self.accepted(stream) {
+                Handover::Accepted(stream) => match self.accepted(stream) {
                     Ok(id) => self.tell(Kind::Opened, id, 0),
                     Err(error) => self.tell(Kind::NotAccepted, StreamId(0), number(&error)),
                 },
-                Given::Added(connection, outcome) => {
+                Handover::Added(connection, outcome) => {
                     let added = self.added(connection);
                     added.iter().for_each(|id| self.tell(Kind::Opened, *id, 0));
                     let _ = outcome.send(added);
@@ -360,7 +360,7 @@ impl Gateway {
                     let to = least_busy(&self.links);
                     self.links[to].one_more();
                     // Fails only if that gateway has ended, and then the exchange ends too.
-                    let _ = self.deals[to].send(Given::Accepted(stream));
+                    let _ = self.deals[to].send(Handover::Accepted(stream));
                     self.links[to].wake_gateway();
                 }
                 Ok(None) => break,

@@ -7,7 +7,7 @@
 mod outbound;
 
 use crate::serve::outbound::{Bounds, State};
-use crate::streams::{Read, Ready, StreamId, Streams, Write};
+use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use std::collections::HashMap;
 use std::io;
@@ -221,15 +221,15 @@ impl<S: Service> Server<'_, S> {
         match state {
             State::Vacant => {}
             State::Open => match self.streams.read(id, self.service.space(id)) {
-                Read::Bytes { n, stamp_ns } => {
+                StreamRead::Bytes { n, stamp_ns } => {
                     self.service.received(id, n, stamp_ns, &mut self.outbound);
                 }
-                Read::Empty => {}
-                Read::Closed | Read::Failed(_) => self.end(id),
+                StreamRead::Empty => {}
+                StreamRead::Closed | StreamRead::Failed(_) => self.end(id),
             },
             State::Closing | State::Draining => match self.streams.read(id, &mut self.discarded) {
-                Read::Bytes { .. } | Read::Empty => {}
-                Read::Closed | Read::Failed(_) => self.end(id),
+                StreamRead::Bytes { .. } | StreamRead::Empty => {}
+                StreamRead::Closed | StreamRead::Failed(_) => self.end(id),
             },
         }
     }

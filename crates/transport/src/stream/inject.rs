@@ -5,7 +5,7 @@
 //! It is deterministic: by count and by the clock, never at random.
 
 use crate::connection::Connection;
-use crate::streams::{Read, Ready, StreamId, Streams, Write};
+use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use plan::faults::Inject;
 use std::io;
@@ -18,7 +18,7 @@ pub fn around(streams: Box<dyn Streams>, inject: &Inject, clock: Clock) -> Box<d
         return streams;
     }
     let stall_every_ns = inject.stall_every_ms * 1_000_000;
-    Box::new(Injected {
+    Box::new(InjectedStreams {
         streams,
         clock,
         delay_ns: inject.delay_us * 1_000,
@@ -33,7 +33,7 @@ pub fn around(streams: Box<dyn Streams>, inject: &Inject, clock: Clock) -> Box<d
     })
 }
 
-struct Injected {
+struct InjectedStreams {
     streams: Box<dyn Streams>,
     clock: Clock,
     delay_ns: u64,
@@ -54,7 +54,7 @@ struct Lane {
     inside: bool,
 }
 
-impl Injected {
+impl InjectedStreams {
     /// Does nothing for a while, if that is due.
     #[inline]
     fn stall(&mut self) {
@@ -100,7 +100,7 @@ impl Injected {
     }
 }
 
-impl Streams for Injected {
+impl Streams for InjectedStreams {
     fn add(&mut self, connection: Connection) -> io::Result<StreamId> {
         let id = self.streams.add(connection)?;
         self.begin(id);
@@ -140,7 +140,7 @@ impl Streams for Injected {
         self.streams.rest(until_ns.min(self.next_stall_ns), ready)
     }
 
-    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         self.streams.read(id, into)
     }
 

@@ -9,7 +9,7 @@ pub(crate) mod uring;
 
 #[cfg(test)]
 mod tests {
-    use crate::streams::{Read, Ready, StreamId, Streams};
+    use crate::streams::{Ready, StreamId, StreamRead, Streams};
     use clock::Clock;
     use std::io::Write as _;
     use std::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ mod tests {
             streams.wait(quiet_ns + 30_000_000, &mut ready).unwrap();
             for event in ready.drain(..) {
                 assert_eq!(event, Ready::Readable(id));
-                if let Read::Bytes { n, .. } = streams.read(id, &mut buffer) {
+                if let StreamRead::Bytes { n, .. } = streams.read(id, &mut buffer) {
                     (bytes, quiet_ns) = (bytes + n, clock.now_ns());
                 }
             }

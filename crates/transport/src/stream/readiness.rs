@@ -3,7 +3,7 @@
 
 use crate::connection::Connection;
 use crate::stream::socket::{ACCEPT_AGAIN_NS, prepare, wake_on_time, would_block};
-use crate::streams::{BELL, Read, Ready, Sockets, StreamId, Streams, Write};
+use crate::streams::{BELL, Ready, Sockets, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
@@ -32,7 +32,7 @@ pub(crate) fn block(clock: Clock) -> io::Result<Box<dyn Sockets>> {
 }
 
 /// A stream and what it is watched for.
-struct Watched {
+struct WatchedStream {
     stream: TcpStream,
     readable: bool,
     writable: bool,
@@ -43,7 +43,7 @@ struct Readiness {
     spins: bool,
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
-    streams: Vec<Option<Watched>>,
+    streams: Vec<Option<WatchedStream>>,
     open: usize,
     listener: Option<TcpListener>,
     /// When it is to be in epoll again, if it is out of it.
@@ -66,7 +66,7 @@ impl Readiness {
         })
     }
 
-    fn watched(&mut self, id: StreamId) -> io::Result<&mut Watched> {
+    fn watched(&mut self, id: StreamId) -> io::Result<&mut WatchedStream> {
         self.streams
             .get_mut(id.index())
             .and_then(Option::as_mut)
@@ -78,7 +78,7 @@ impl Readiness {
     }
 
     /// Changes what a stream is watched for.
-    fn watch(&mut self, id: StreamId, change: impl FnOnce(&mut Watched)) -> io::Result<()> {
+    fn watch(&mut self, id: StreamId, change: impl FnOnce(&mut WatchedStream)) -> io::Result<()> {
         change(self.watched(id)?);
         let Some(Some(watched)) = self.streams.get(id.index()) else { return Ok(()) };
         let mut flags = epoll::EventFlags::empty();
@@ -166,7 +166,7 @@ impl Streams for Readiness {
         };
         let token = epoll::EventData::new_u64(index as u64);
         epoll::add(&self.epoll, &stream, token, epoll::EventFlags::IN)?;
-        self.streams[index] = Some(Watched { stream, readable: true, writable: false });
+        self.streams[index] = Some(WatchedStream { stream, readable: true, writable: false });
         self.open += 1;
         Ok(StreamId(index as u32))
     }
@@ -221,15 +221,15 @@ impl Streams for Readiness {
     }
 
     #[inline]
-    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         debug_assert!(!into.is_empty());
         let result = self.stream(id).and_then(|stream| stream.read(into));
         let stamp_ns = self.clock.now_ns();
         match result {
-            Ok(0) => Read::Closed,
-            Ok(n) => Read::Bytes { n, stamp_ns },
-            Err(error) if would_block(&error) => Read::Empty,
-            Err(error) => Read::Failed(error),
+            Ok(0) => StreamRead::Closed,
+            Ok(n) => StreamRead::Bytes { n, stamp_ns },
+            Err(error) if would_block(&error) => StreamRead::Empty,
+            Err(error) => StreamRead::Failed(error),
         }
     }
 

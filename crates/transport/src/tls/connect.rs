@@ -2,7 +2,7 @@
 
 use super::error::{HandshakeError, TlsError};
 use super::handshake::{Handshake, Progress};
-use super::pinned::Pinned;
+use super::pinned::PinnedVerifier;
 use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
 use super::session::Session;
 use crate::connection::Connection;
@@ -47,7 +47,7 @@ impl Connector {
             .with_protocol_versions(&[&rustls::version::TLS13])
             .expect("the provider has ciphers of TLS 1.3")
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Pinned { by_rustls, given }))
+            .with_custom_certificate_verifier(Arc::new(PinnedVerifier { by_rustls, given }))
             .with_no_client_auth();
         config.resumption = Resumption::disabled();
         // For our own records: see `Session`.

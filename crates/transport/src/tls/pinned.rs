@@ -15,12 +15,12 @@ const CA_AS_END_ENTITY: &str = "CaUsedAsEndEntity";
 /// rustls' own checks, and a certificate of an authority for a server if the user has given that
 /// very certificate.
 #[derive(Debug)]
-pub(super) struct Pinned {
+pub(super) struct PinnedVerifier {
     pub by_rustls: Arc<WebPkiServerVerifier>,
     pub given: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,

@@ -4,7 +4,7 @@
 
 use super::handshake::{Handshake, Progress};
 use super::record::{INPUT_BYTES, RECORD_BYTES_MAX};
-use super::session::Taken;
+use super::session::TakeOutcome;
 use super::{Acceptor, Connector, Pair, Session};
 use plan::trust::Trust;
 use std::sync::OnceLock;
@@ -115,9 +115,9 @@ fn receive(session: &mut Session, bytes: &[u8], opened: &mut Vec<u8>) -> bool {
     let mut left = bytes;
     loop {
         match session.take(&mut into) {
-            Ok(Taken::Bytes(n)) => opened.extend_from_slice(&into[..n]),
-            Ok(Taken::NeedsMore) if left.is_empty() => return true,
-            Ok(Taken::NeedsMore) => {
+            Ok(TakeOutcome::Bytes(n)) => opened.extend_from_slice(&into[..n]),
+            Ok(TakeOutcome::NeedsMore) if left.is_empty() => return true,
+            Ok(TakeOutcome::NeedsMore) => {
                 let space = session.space();
                 assert!(!space.is_empty(), "no room for the rest of a record");
                 let n = left.len().min(space.len()).min(RECORD_BYTES_MAX);
@@ -125,7 +125,7 @@ fn receive(session: &mut Session, bytes: &[u8], opened: &mut Vec<u8>) -> bool {
                 session.filled(n, 1);
                 left = &left[n..];
             }
-            Ok(Taken::Closed) => return false,
+            Ok(TakeOutcome::Closed) => return false,
             Err(error) => {
                 session.complain(&error);
                 assert!(session.out().len() <= RECORD_BYTES_MAX, "one alert at most");

@@ -23,7 +23,7 @@ pub(super) const KEY_RECORDS_MAX: u64 = 1 << 24;
 
 /// The result of [`Session::take`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum TakeOutcome {
     /// So many bytes; at least 1.
     Bytes(usize),
     /// No whole record is here.
@@ -147,7 +147,7 @@ impl Session {
     /// Copies plain text to `into`: of all records that are here whole, as much as there is room
     /// for.
     #[inline]
-    pub(super) fn take(&mut self, into: &mut [u8]) -> Result<Taken, RecordError> {
+    pub(super) fn take(&mut self, into: &mut [u8]) -> Result<TakeOutcome, RecordError> {
         let mut n = 0;
         while n < into.len() {
             if self.plain.is_empty() && !self.open_next()? {
@@ -160,9 +160,9 @@ impl Session {
             n += part;
         }
         Ok(match n {
-            0 if self.is_closed => Taken::Closed,
-            0 => Taken::NeedsMore,
-            n => Taken::Bytes(n),
+            0 if self.is_closed => TakeOutcome::Closed,
+            0 => TakeOutcome::NeedsMore,
+            n => TakeOutcome::Bytes(n),
         })
     }
 
@@ -287,9 +287,9 @@ impl Session {
         }
         loop {
             match self.take(into).map_err(io::Error::other)? {
-                Taken::Bytes(n) => return Ok(n),
-                Taken::Closed => return Ok(0),
-                Taken::NeedsMore => {}
+                TakeOutcome::Bytes(n) => return Ok(n),
+                TakeOutcome::Closed => return Ok(0),
+                TakeOutcome::NeedsMore => {}
             }
             match socket.read(self.space())? {
                 0 => return Ok(0),

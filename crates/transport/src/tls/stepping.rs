@@ -3,7 +3,7 @@
 use super::accept::answer_in_plain_text;
 use super::error::{HandshakeError, Reason};
 use super::handshake::{Handshake, Progress};
-use crate::streams::{Read, StreamId, Streams, Write};
+use crate::streams::{StreamId, StreamRead, Streams, Write};
 use std::net::SocketAddr;
 
 pub(super) struct Shaking {
@@ -57,10 +57,10 @@ impl Shaking {
         buffer: &mut [u8],
     ) -> Result<(), HandshakeError> {
         match inner.read(id, buffer) {
-            Read::Bytes { n, .. } => self.handshake.received(&buffer[..n]),
-            Read::Empty => {}
-            Read::Closed => return Err(HandshakeError::ended()),
-            Read::Failed(error) => return Err(broke(&error)),
+            StreamRead::Bytes { n, .. } => self.handshake.received(&buffer[..n]),
+            StreamRead::Empty => {}
+            StreamRead::Closed => return Err(HandshakeError::ended()),
+            StreamRead::Failed(error) => return Err(broke(&error)),
         }
         Ok(())
     }

@@ -3,10 +3,10 @@
 use super::accept::Acceptor;
 use super::error::HandshakeError;
 use super::record::{INPUT_BYTES, RecordError};
-use super::session::{Session, Taken};
+use super::session::{Session, TakeOutcome};
 use super::stepping::{Shaking, watch};
 use crate::connection::Connection;
-use crate::streams::{Read, Ready, Sockets, StreamId, Streams, Write};
+use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use std::collections::VecDeque;
 use std::io;
@@ -158,11 +158,11 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
 
     /// One step of a handshake; behind the last one, the first bytes.
     #[cold]
-    fn step(&mut self, id: StreamId, into: &mut [u8]) -> Read {
-        let Some(acceptor) = self.acceptor.clone() else { return Read::Empty };
+    fn step(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
+        let Some(acceptor) = self.acceptor.clone() else { return StreamRead::Empty };
         let peer = self.shaking(id).and_then(|shaking| shaking.peer);
         match self.try_step(id, &acceptor) {
-            Ok(false) => Read::Empty,
+            Ok(false) => StreamRead::Empty,
             Ok(true) => {
                 acceptor.done();
                 self.read_secure(id, into)
@@ -171,7 +171,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
                 acceptor.failed(peer, &error);
                 // The code above ends it: a second failure of the same stream is not counted.
                 self.set(id, Lane::Vacant);
-                Read::Failed(error.into())
+                StreamRead::Failed(error.into())
             }
         }
     }
@@ -204,29 +204,29 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
     }
 
     #[inline]
-    fn read_secure(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+    fn read_secure(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) else {
-            return Read::Empty;
+            return StreamRead::Empty;
         };
         let mut taken = session.take(into);
-        if let Ok(Taken::NeedsMore) = taken {
+        if let Ok(TakeOutcome::NeedsMore) = taken {
             match self.inner.read(id, session.space()) {
-                Read::Bytes { n, stamp_ns } => session.filled(n, stamp_ns),
+                StreamRead::Bytes { n, stamp_ns } => session.filled(n, stamp_ns),
                 other => return other,
             }
             taken = session.take(into);
         }
         match taken {
-            Ok(Taken::Bytes(n)) => {
+            Ok(TakeOutcome::Bytes(n)) => {
                 let (has_more, stamp_ns) = (session.has_more(), session.stamp_ns);
                 if has_more != session.listed {
                     self.list(id, has_more);
                 }
-                Read::Bytes { n, stamp_ns }
+                StreamRead::Bytes { n, stamp_ns }
             }
-            Ok(Taken::NeedsMore) => Read::Empty,
-            Ok(Taken::Closed) => Read::Closed,
-            Err(error) => Read::Failed(self.broken(id, error)),
+            Ok(TakeOutcome::NeedsMore) => StreamRead::Empty,
+            Ok(TakeOutcome::Closed) => StreamRead::Closed,
+            Err(error) => StreamRead::Failed(self.broken(id, error)),
         }
     }
 
@@ -357,13 +357,13 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
     }
 
     #[inline]
-    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         debug_assert!(!into.is_empty());
         match self.lanes.get(id.index()) {
             Some(Lane::Secure(_)) => self.read_secure(id, into),
             Some(Lane::Plain) => self.inner.read(id, into),
             Some(Lane::Handshake(_)) => self.step(id, into),
-            Some(Lane::Vacant) | None => Read::Failed(io::ErrorKind::NotConnected.into()),
+            Some(Lane::Vacant) | None => StreamRead::Failed(io::ErrorKind::NotConnected.into()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Two ends in memory: records whole and in parts, new keys, and what must not be accepted.
 
 use super::properties::{self, sessions};
-use super::session::{KEY_RECORDS_MAX, Taken};
+use super::session::{KEY_RECORDS_MAX, TakeOutcome};
 use super::{RECORD_OVERHEAD_BYTES, RecordError, Session, looks_like_tls};
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn receive(session: &mut Session, bytes: &[u8]) {
 fn taken(session: &mut Session, room: usize) -> Vec<u8> {
     let mut into = vec![0; room];
     match session.take(&mut into).unwrap() {
-        Taken::Bytes(n) => into[..n].to_vec(),
+        TakeOutcome::Bytes(n) => into[..n].to_vec(),
         other => panic!("{other:?}"),
     }
 }
@@ -34,7 +34,7 @@ fn what_one_end_seals_the_other_opens_whole_or_in_parts() {
     assert_eq!(record.len(), 8 + RECORD_OVERHEAD_BYTES);
     for byte in &record[..record.len() - 1] {
         receive(&mut server, &[*byte]);
-        assert_eq!(server.take(&mut [0; 64]).unwrap(), Taken::NeedsMore);
+        assert_eq!(server.take(&mut [0; 64]).unwrap(), TakeOutcome::NeedsMore);
         assert!(!server.has_more());
     }
     receive(&mut server, &record[record.len() - 1..]);
@@ -76,7 +76,7 @@ fn the_end_comes_behind_what_was_sent_before() {
     receive(&mut server, &bytes);
     assert_eq!(taken(&mut server, 64), b"last");
     assert!(server.has_more());
-    assert_eq!(server.take(&mut [0; 8]).unwrap(), Taken::Closed);
+    assert_eq!(server.take(&mut [0; 8]).unwrap(), TakeOutcome::Closed);
     // Said once.
     let said = client.out().len();
     client.close();

@@ -2,7 +2,7 @@ use super::*;
 use crate::watch::Activity;
 use expect_test::{Expect, expect};
 use host::Topology;
-use record::machine::{Fingerprint, Fixed, Load, Probes, Ticks};
+use record::machine::{Fingerprint, FixedFacts, Load, Probes, Ticks};
 
 fn plain() -> Inspection {
     Inspection { cores: vec![2, 3], ..Inspection::default() }
@@ -78,7 +78,7 @@ fn stolen_time() {
     let with = |steal, is_virtual| {
         let ticks = Ticks { steal, idle: 90_000, total: 100_000 };
         let load = Load { ticks: [(0, ticks), (2, ticks)].into(), ..Load::default() };
-        let fixed = Fixed { is_virtual, ..Fixed::default() };
+        let fixed = FixedFacts { is_virtual, ..FixedFacts::default() };
         Inspection { machine: Fingerprint { load, fixed, ..Fingerprint::default() }, ..plain() }
     };
     let machines = [

@@ -1,7 +1,7 @@
 use super::*;
 use expect_test::{Expect, expect};
 use host::Topology;
-use record::machine::{Fingerprint, Fixed};
+use record::machine::{Fingerprint, FixedFacts};
 use std::collections::BTreeMap;
 
 fn with_cores(cores: &[usize], allowed: usize) -> Inspection {
@@ -9,7 +9,7 @@ fn with_cores(cores: &[usize], allowed: usize) -> Inspection {
     Inspection { cores: cores.to_vec(), allowed, ..Inspection::default() }
 }
 
-fn with_fixed(fixed: Fixed) -> Inspection {
+fn with_fixed(fixed: FixedFacts) -> Inspection {
     let machine = Fingerprint { fixed, ..Fingerprint::default() };
     Inspection { machine, ..with_cores(&[2, 3], 4) }
 }
@@ -77,7 +77,7 @@ fn cores_that_share_or_lie_apart() {
 #[test]
 fn quotas_that_throttle() {
     let with = |limit: &str| {
-        with_fixed(Fixed { cgroup_cpu_max: Some(limit.to_owned()), ..Fixed::default() })
+        with_fixed(FixedFacts { cgroup_cpu_max: Some(limit.to_owned()), ..FixedFacts::default() })
     };
     let mut machines =
         ["max 100000", "400000 100000", "300000 100000", "200000 100000", "150000 100000"]
@@ -110,17 +110,17 @@ fn quotas_that_throttle() {
 #[test]
 fn metal_guests_and_containers() {
     let text = |text: &str| Some(text.to_owned());
-    let nitro = Fixed {
+    let nitro = FixedFacts {
         is_virtual: Some(true),
         hypervisor: text("kvm"),
         dmi_vendor: text("Amazon EC2"),
         dmi_product: text("c7i.4xlarge"),
-        ..Fixed::default()
+        ..FixedFacts::default()
     };
-    let metal = Fixed { is_virtual: Some(false), ..Fixed::default() };
+    let metal = FixedFacts { is_virtual: Some(false), ..FixedFacts::default() };
     check(
         hypervisor,
-        &[nitro, metal, Fixed::default()].map(with_fixed),
+        &[nitro, metal, FixedFacts::default()].map(with_fixed),
         expect![[r#"
         warn: a virtual machine on kvm (Amazon EC2 c7i.4xlarge)
         ok: bare metal
@@ -130,10 +130,10 @@ fn metal_guests_and_containers() {
     let release = text("6.8.0");
     let nics = Some(vec![Nic { name: "eth0".to_owned(), ..Nic::default() }]);
     let machines = [
-        Fixed { container: None, kernel_release: release, ..Fixed::default() },
-        Fixed { container: text("docker"), ..Fixed::default() },
-        Fixed { container: text("docker"), nics, ..Fixed::default() },
-        Fixed::default(),
+        FixedFacts { container: None, kernel_release: release, ..FixedFacts::default() },
+        FixedFacts { container: text("docker"), ..FixedFacts::default() },
+        FixedFacts { container: text("docker"), nics, ..FixedFacts::default() },
+        FixedFacts::default(),
     ];
     check(
         container,
@@ -150,10 +150,10 @@ fn metal_guests_and_containers() {
 #[test]
 fn kernels() {
     let with = |release: &str| {
-        with_fixed(Fixed {
+        with_fixed(FixedFacts {
             kernel_release: Some(release.to_owned()),
             kernel_version: Some("#1 SMP PREEMPT_DYNAMIC Tue".to_owned()),
-            ..Fixed::default()
+            ..FixedFacts::default()
         })
     };
     let releases = ["6.12.3", "5.10.0-30-cloud", "4.14.336", "custom"];
@@ -180,7 +180,9 @@ fn nics_and_where_they_are() {
         driver_version: driver.filter(|name| *name == "ena").map(|_| "2.13.0g".to_owned()),
         ..Nic::default()
     };
-    let with = |nics: &[Nic]| with_fixed(Fixed { nics: Some(nics.to_vec()), ..Fixed::default() });
+    let with = |nics: &[Nic]| {
+        with_fixed(FixedFacts { nics: Some(nics.to_vec()), ..FixedFacts::default() })
+    };
     let machines = [
         with(&[nic("ens5", Some("ena")), nic("lo", None)]),
         with(&[nic("eth0", Some("virtio_net"))]),

@@ -2,7 +2,7 @@ use super::*;
 use crate::setting::{Judgement, Value};
 use expect_test::expect;
 use host::{Root, Topology};
-use record::machine::{Fingerprint, Fixed, Nic};
+use record::machine::{Fingerprint, FixedFacts, Nic};
 use std::collections::BTreeMap;
 
 /// Cores 2 and 3 of four are measured.
@@ -14,7 +14,7 @@ fn with_topology(topology: Topology) -> Inspection {
     Inspection { topology, ..plain() }
 }
 
-fn with_fixed(fixed: Fixed) -> Inspection {
+fn with_fixed(fixed: FixedFacts) -> Inspection {
     Inspection { machine: Fingerprint { fixed, ..Fingerprint::default() }, ..plain() }
 }
 
@@ -88,7 +88,7 @@ fn second_hardware_threads() {
         || Topology { siblings: (0..4).map(|n| (n, vec![n])).collect(), ..Topology::default() };
     let with = |is_virtual| Inspection {
         topology: alone(),
-        ..with_fixed(Fixed { is_virtual: Some(is_virtual), ..Fixed::default() })
+        ..with_fixed(FixedFacts { is_virtual: Some(is_virtual), ..FixedFacts::default() })
     };
     told += &tell(smt, &with(true), &words);
     told += &tell(smt, &with(false), &["notsupported"]);
@@ -116,7 +116,7 @@ fn frequency() {
     let mut told = String::new();
     let with = |driver: &str, turbo| {
         let frequency_driver = Some(driver.to_owned());
-        with_fixed(Fixed { frequency_driver, turbo, ..Fixed::default() })
+        with_fixed(FixedFacts { frequency_driver, turbo, ..FixedFacts::default() })
     };
     let governors = ["performance", "powersave", "schedutil", "performance powersave"];
     told += &tell(governor, &with("intel_pstate", Some(true)), &governors);
@@ -149,14 +149,14 @@ fn idling() {
     let with = |deep_is_disabled| {
         let states = vec![state("C1", 2, false), state("C6", 170, deep_is_disabled)];
         let idle_states = BTreeMap::from([(2, states.clone()), (3, states)]);
-        with_fixed(Fixed { idle_states, is_virtual: Some(false), ..Fixed::default() })
+        with_fixed(FixedFacts { idle_states, is_virtual: Some(false), ..FixedFacts::default() })
     };
     told += &tell(super::idle_states, &with(false), &["C1, C6"]);
     told += &tell(super::idle_states, &with(true), &["C1", "halt", "poll"]);
-    let fixed = Fixed {
+    let fixed = FixedFacts {
         is_virtual: Some(true),
         idle_driver: Some("haltpoll".to_owned()),
-        ..Fixed::default()
+        ..FixedFacts::default()
     };
     told += &tell(super::idle_states, &with_fixed(fixed), &["halt", "POLL, haltpoll idle"]);
     expect![[r#"
@@ -173,7 +173,7 @@ fn idling() {
 fn clocks() {
     let mut told = String::new();
     let clock_sources_available = Some(vec!["tsc".to_owned(), "hpet".to_owned()]);
-    let seen = with_fixed(Fixed { clock_sources_available, ..Fixed::default() });
+    let seen = with_fixed(FixedFacts { clock_sources_available, ..FixedFacts::default() });
     let sources = ["tsc", "arch_sys_counter", "kvm-clock", "hpet", "acpi_pm", "xen", "riscv"];
     told += &tell(clock_source, &seen, &sources);
     expect![[r#"
@@ -192,7 +192,11 @@ fn real_time_classes() {
     let mut told = String::new();
     let with = |release: &str| {
         let kernel_release = Some(release.to_owned());
-        with_fixed(Fixed { kernel_release, rt_period_us: Some(1_000_000), ..Fixed::default() })
+        with_fixed(FixedFacts {
+            kernel_release,
+            rt_period_us: Some(1_000_000),
+            ..FixedFacts::default()
+        })
     };
     let values = ["-1", "950000", "1000000", "0", "much"];
     told += &tell(rt_runtime, &with("6.8.0-45-generic"), &values);
@@ -222,7 +226,8 @@ fn memory() {
     let mut told = String::new();
     told += &tell(thp_enabled, &plain(), &["always", "madvise", "never"]);
     told += &tell(thp_defrag, &plain(), &["always", "defer+madvise"]);
-    let never = Fixed { transparent_huge_pages: Some("never".to_owned()), ..Fixed::default() };
+    let never =
+        FixedFacts { transparent_huge_pages: Some("never".to_owned()), ..FixedFacts::default() };
     told += &tell(thp_defrag, &with_fixed(never), &["always"]);
     let with = |nodes: usize| {
         let nodes = Some((0..nodes).map(|node| (node, vec![node])).collect());
@@ -263,7 +268,7 @@ fn network() {
     let values = ["0", "50", "often"];
     told += &tell(busy_polling, &plain(), &values);
     let nics = Some(vec![Nic { name: "ens5".to_owned(), ..Nic::default() }]);
-    told += &tell(busy_polling, &with_fixed(Fixed { nics, ..Fixed::default() }), &values);
+    told += &tell(busy_polling, &with_fixed(FixedFacts { nics, ..FixedFacts::default() }), &values);
     told += &tell(congestion_control, &plain(), &["cubic", "bbr", "bbr2"]);
     told += &tell(mitigations, &plain(), &["", "meltdown: Mitigation: PTI"]);
     expect![[r#"

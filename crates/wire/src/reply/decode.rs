@@ -4,8 +4,9 @@ use crate::fault::MessageFault;
 use crate::json::{self, Fields, Object, Scanner, Slot, Text};
 use crate::order_id::OrderId;
 use crate::reply::{
-    Amended, Applied, Booked, Decremented, Done, DoneStatus, FeedSubscription, Fill, Rejected,
-    Reply, Stamps, Subscription, Subscriptions, Triggered, Waiting,
+    DoneStatus, FeedSubscription, Fill, OrderAmended, OrderBooked, OrderDone, Reply,
+    RequestApplied, RequestRejected, Stamps, StopTriggered, StopWaiting, Subscription,
+    Subscriptions, TradePrevented,
 };
 use crate::request::decode::{address, client_id, decimal, optional};
 use crate::request::{Depth, Side};
@@ -114,7 +115,7 @@ impl<'a> RawReply<'a> {
             "BOOKED" => Reply::Booked(self.booked()?),
             "DONE" => Reply::Done(self.done()?),
             "FILL" => Reply::Fill(self.fill()?),
-            "REJECTED" => Reply::Rejected(Rejected {
+            "REJECTED" => Reply::Rejected(RequestRejected {
                 client_id: client_id(&self.client_id, "client_id")?,
                 reason: self.reason.take("reason")?,
                 time_ms: self.time.take("time")?,
@@ -133,8 +134,8 @@ impl<'a> RawReply<'a> {
         })
     }
 
-    fn booked(&mut self) -> Result<Booked<'a>, MessageFault> {
-        Ok(Booked {
+    fn booked(&mut self) -> Result<OrderBooked<'a>, MessageFault> {
+        Ok(OrderBooked {
             client_id: client_id(&self.client_id, "client_id")?,
             instrument_code: self.instrument_code.take("instrument_code")?,
             side: Side::read(self.side.get("side")?, "side")?,
@@ -163,8 +164,8 @@ impl<'a> RawReply<'a> {
         })
     }
 
-    fn done(&mut self) -> Result<Done<'a>, MessageFault> {
-        Ok(Done {
+    fn done(&mut self) -> Result<OrderDone<'a>, MessageFault> {
+        Ok(OrderDone {
             client_id: client_id(&self.client_id, "client_id")?,
             instrument_code: self.instrument_code.take("instrument_code")?,
             status: DoneStatus::read(self.status.get("status")?)?,
@@ -175,9 +176,9 @@ impl<'a> RawReply<'a> {
         })
     }
 
-    fn amended(&mut self) -> Result<Amended<'a>, MessageFault> {
+    fn amended(&mut self) -> Result<OrderAmended<'a>, MessageFault> {
         let replaced = optional(&self.replaced_client_id, "replaced_client_id", client_id)?;
-        Ok(Amended {
+        Ok(OrderAmended {
             client_id: client_id(&self.client_id, "client_id")?,
             replaced_client_id: replaced,
             instrument_code: self.instrument_code.take("instrument_code")?,
@@ -192,8 +193,8 @@ impl<'a> RawReply<'a> {
         })
     }
 
-    fn waiting(&mut self) -> Result<Waiting<'a>, MessageFault> {
-        Ok(Waiting {
+    fn waiting(&mut self) -> Result<StopWaiting<'a>, MessageFault> {
+        Ok(StopWaiting {
             client_id: client_id(&self.client_id, "client_id")?,
             instrument_code: self.instrument_code.take("instrument_code")?,
             side: Side::read(self.side.get("side")?, "side")?,
@@ -206,8 +207,8 @@ impl<'a> RawReply<'a> {
         })
     }
 
-    fn triggered(&mut self) -> Result<Triggered<'a>, MessageFault> {
-        Ok(Triggered {
+    fn triggered(&mut self) -> Result<StopTriggered<'a>, MessageFault> {
+        Ok(StopTriggered {
             client_id: client_id(&self.client_id, "client_id")?,
             instrument_code: self.instrument_code.take("instrument_code")?,
             order_id: self.order_id()?,
@@ -217,8 +218,8 @@ impl<'a> RawReply<'a> {
         })
     }
 
-    fn decremented(&mut self) -> Result<Decremented<'a>, MessageFault> {
-        Ok(Decremented {
+    fn decremented(&mut self) -> Result<TradePrevented<'a>, MessageFault> {
+        Ok(TradePrevented {
             client_id: client_id(&self.client_id, "client_id")?,
             instrument_code: self.instrument_code.take("instrument_code")?,
             side: Side::read(self.side.get("side")?, "side")?,
@@ -232,8 +233,8 @@ impl<'a> RawReply<'a> {
         })
     }
 
-    fn applied(&mut self) -> Result<Applied<'a>, MessageFault> {
-        Ok(Applied {
+    fn applied(&mut self) -> Result<RequestApplied<'a>, MessageFault> {
+        Ok(RequestApplied {
             client_id: optional(&self.client_id, "client_id", client_id)?,
             count: self.count.take("count")?,
             time_ms: self.time.take("time")?,

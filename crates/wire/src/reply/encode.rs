@@ -5,8 +5,8 @@ use crate::digits::{write_i64, write_u64};
 use crate::json::string::write_string;
 use crate::order_id::OrderId;
 use crate::reply::{
-    Amended, Applied, Booked, Decremented, Done, DoneStatus, Fill, Rejected, Stamps, Subscription,
-    Subscriptions, Triggered, Waiting,
+    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, RequestApplied, RequestRejected,
+    Stamps, StopTriggered, StopWaiting, Subscription, Subscriptions, TradePrevented,
 };
 use crate::request::Side;
 
@@ -70,7 +70,7 @@ pub fn encode_stamps(out: &mut Vec<u8>, stamps: &Stamps) {
 }
 
 /// Appends a `BOOKED`.
-pub fn encode_booked(out: &mut Vec<u8>, booked: &Booked<'_>) {
+pub fn encode_booked(out: &mut Vec<u8>, booked: &OrderBooked<'_>) {
     out.extend_from_slice(br#"{"amount":""#);
     booked.amount.write_to(out);
     out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
@@ -104,7 +104,7 @@ pub fn encode_fill(out: &mut Vec<u8>, fill: &Fill<'_>) {
 }
 
 /// Appends a `DONE`.
-pub fn encode_done(out: &mut Vec<u8>, done: &Done<'_>) {
+pub fn encode_done(out: &mut Vec<u8>, done: &OrderDone<'_>) {
     out.extend_from_slice(br#"{"channel_name":"TRADING","client_id":"#);
     let sequence = done.order_book_sequence;
     write_order(out, &done.client_id, &done.instrument_code, sequence, done.order_id);
@@ -123,7 +123,7 @@ pub fn encode_done(out: &mut Vec<u8>, done: &Done<'_>) {
 }
 
 /// Appends an `AMENDED`.
-pub fn encode_amended(out: &mut Vec<u8>, amended: &Amended<'_>) {
+pub fn encode_amended(out: &mut Vec<u8>, amended: &OrderAmended<'_>) {
     out.extend_from_slice(br#"{"amount":""#);
     amended.amount.write_to(out);
     out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
@@ -153,7 +153,7 @@ pub fn encode_amended(out: &mut Vec<u8>, amended: &Amended<'_>) {
 }
 
 /// Appends a `WAITING`.
-pub fn encode_waiting(out: &mut Vec<u8>, waiting: &Waiting<'_>) {
+pub fn encode_waiting(out: &mut Vec<u8>, waiting: &StopWaiting<'_>) {
     out.extend_from_slice(br#"{"amount":""#);
     waiting.amount.write_to(out);
     out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
@@ -172,7 +172,7 @@ pub fn encode_waiting(out: &mut Vec<u8>, waiting: &Waiting<'_>) {
 }
 
 /// Appends a `TRIGGERED`.
-pub fn encode_triggered(out: &mut Vec<u8>, triggered: &Triggered<'_>) {
+pub fn encode_triggered(out: &mut Vec<u8>, triggered: &StopTriggered<'_>) {
     out.extend_from_slice(br#"{"channel_name":"TRADING","client_id":"#);
     let sequence = triggered.order_book_sequence;
     write_order(
@@ -190,7 +190,7 @@ pub fn encode_triggered(out: &mut Vec<u8>, triggered: &Triggered<'_>) {
 }
 
 /// Appends a `DECREMENTED`.
-pub fn encode_decremented(out: &mut Vec<u8>, decremented: &Decremented<'_>) {
+pub fn encode_decremented(out: &mut Vec<u8>, decremented: &TradePrevented<'_>) {
     out.extend_from_slice(br#"{"amount":""#);
     decremented.amount.write_to(out);
     out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
@@ -207,16 +207,16 @@ pub fn encode_decremented(out: &mut Vec<u8>, decremented: &Decremented<'_>) {
 }
 
 /// Appends a `MASS_CANCELLED`.
-pub fn encode_mass_cancelled(out: &mut Vec<u8>, applied: &Applied<'_>) {
+pub fn encode_mass_cancelled(out: &mut Vec<u8>, applied: &RequestApplied<'_>) {
     write_applied(out, br#","type":"MASS_CANCELLED","uid":"#, applied);
 }
 
 /// Appends an `APPLIED`.
-pub fn encode_applied(out: &mut Vec<u8>, applied: &Applied<'_>) {
+pub fn encode_applied(out: &mut Vec<u8>, applied: &RequestApplied<'_>) {
     write_applied(out, br#","type":"APPLIED","uid":"#, applied);
 }
 
-fn write_applied(out: &mut Vec<u8>, kind: &[u8], applied: &Applied<'_>) {
+fn write_applied(out: &mut Vec<u8>, kind: &[u8], applied: &RequestApplied<'_>) {
     out.push(b'{');
     if let Some(client_id) = &applied.client_id {
         out.extend_from_slice(br#""client_id":"#);
@@ -233,7 +233,7 @@ fn write_applied(out: &mut Vec<u8>, kind: &[u8], applied: &Applied<'_>) {
 }
 
 /// Appends a `REJECTED`.
-pub fn encode_rejected(out: &mut Vec<u8>, rejected: &Rejected<'_>) {
+pub fn encode_rejected(out: &mut Vec<u8>, rejected: &RequestRejected<'_>) {
     out.extend_from_slice(br#"{"type":"REJECTED","client_id":"#);
     write_string(out, rejected.client_id.as_bytes());
     out.extend_from_slice(br#","reason":"#);

@@ -30,26 +30,26 @@ pub enum Reply<'a> {
     /// `SUBSCRIPTIONS`. The only reply whose decoding allocates.
     Subscriptions(Subscriptions<'a>),
     /// `BOOKED`: the order was accepted.
-    Booked(Booked<'a>),
+    Booked(OrderBooked<'a>),
     /// `FILL`: the order traded.
     Fill(Fill<'a>),
     /// `DONE`: the order has ended.
-    Done(Done<'a>),
+    Done(OrderDone<'a>),
     /// `REJECTED`: a request about this order was rejected.
-    Rejected(Rejected<'a>),
+    Rejected(RequestRejected<'a>),
     /// `AMENDED`: an order's price, amount or name has changed.
-    Amended(Amended<'a>),
+    Amended(OrderAmended<'a>),
     /// `WAITING`: a stop was accepted.
-    Waiting(Waiting<'a>),
+    Waiting(StopWaiting<'a>),
     /// `TRIGGERED`: a stop's price was reached; its reports as an order follow.
-    Triggered(Triggered<'a>),
+    Triggered(StopTriggered<'a>),
     /// `DECREMENTED`: the order met an order of its own account, and lost the amount that they
     /// would have traded.
-    Decremented(Decremented<'a>),
+    Decremented(TradePrevented<'a>),
     /// `MASS_CANCELLED`: a mass cancel is done, and all of its cancels were reported before.
-    MassCancelled(Applied<'a>),
+    MassCancelled(RequestApplied<'a>),
     /// `APPLIED`: an operator's setting is done.
-    Applied(Applied<'a>),
+    Applied(RequestApplied<'a>),
     /// `ERROR`: a message was rejected and can't be assigned to an order.
     Error {
         /// The reason, in words.
@@ -107,7 +107,7 @@ pub struct FeedSubscription {
 
 /// An order that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Booked<'a> {
+pub struct OrderBooked<'a> {
     /// The client's name for the order.
     pub client_id: ClientId,
     /// The instrument.
@@ -157,7 +157,7 @@ pub struct Fill<'a> {
 
 /// An order that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done<'a> {
+pub struct OrderDone<'a> {
     /// The client's name for the order.
     pub client_id: ClientId,
     /// The instrument.
@@ -226,7 +226,7 @@ impl DoneStatus {
 
 /// A rejected request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejected<'a> {
+pub struct RequestRejected<'a> {
     /// The order of the request.
     pub client_id: ClientId,
     /// The reason, in words.
@@ -240,7 +240,7 @@ pub struct Rejected<'a> {
 /// An order whose price, amount or name has changed. If it lost its place, it enters again, and its
 /// reports follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Amended<'a> {
+pub struct OrderAmended<'a> {
     /// The client's new name for the order.
     pub client_id: ClientId,
     /// The previous name, if it has changed.
@@ -267,7 +267,7 @@ pub struct Amended<'a> {
 
 /// A stop that waits for its price.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting<'a> {
+pub struct StopWaiting<'a> {
     /// The client's name for the order.
     pub client_id: ClientId,
     /// The instrument.
@@ -290,7 +290,7 @@ pub struct Waiting<'a> {
 
 /// A stop whose price was reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Triggered<'a> {
+pub struct StopTriggered<'a> {
     /// The client's name for the order.
     pub client_id: ClientId,
     /// The instrument.
@@ -307,7 +307,7 @@ pub struct Triggered<'a> {
 
 /// A prevented trade of an account with itself, as one of its two orders sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decremented<'a> {
+pub struct TradePrevented<'a> {
     /// The client's name for the order.
     pub client_id: ClientId,
     /// The instrument.
@@ -332,7 +332,7 @@ pub struct Decremented<'a> {
 
 /// A completed mass cancel, or an applied setting of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied<'a> {
+pub struct RequestApplied<'a> {
     /// The name of its request.
     pub client_id: Option<ClientId>,
     /// Number of orders that it ended.

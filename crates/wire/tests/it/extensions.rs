@@ -99,14 +99,15 @@ fn an_operators_messages_have_their_golden_bytes() {
     let one = KillSwitch { client_id: Some(id()), account_id: Some("3002".into()), on: false };
     same_request(vector!("kill_switch_account.json"), Request::KillSwitch(one));
     let count = 0;
-    let applied = Applied { client_id: None, count, time_ms: TIME_MS, uid: "operator".into() };
+    let applied =
+        RequestApplied { client_id: None, count, time_ms: TIME_MS, uid: "operator".into() };
     same_reply(vector!("applied.json"), Reply::Applied(applied));
 }
 
 #[test]
 fn replies_have_their_golden_bytes() {
     let order_id = OrderId::from_u64(42);
-    let amended = Amended {
+    let amended = OrderAmended {
         client_id: id(),
         replaced_client_id: None,
         instrument_code: "BTC_USDT".into(),
@@ -120,7 +121,7 @@ fn replies_have_their_golden_bytes() {
         uid: "3001".into(),
     };
     same_reply(vector!("amended.json"), Reply::Amended(amended.clone()));
-    let renamed = Amended {
+    let renamed = OrderAmended {
         client_id: new_id(),
         replaced_client_id: Some(id()),
         instrument_code: "BTC_EUR".into(),
@@ -132,7 +133,7 @@ fn replies_have_their_golden_bytes() {
         ..amended
     };
     same_reply(vector!("amended_renamed.json"), Reply::Amended(renamed));
-    let waiting = Waiting {
+    let waiting = StopWaiting {
         client_id: id(),
         instrument_code: "BTC_USDT".into(),
         side: Side::Buy,
@@ -144,7 +145,7 @@ fn replies_have_their_golden_bytes() {
         uid: "3001".into(),
     };
     same_reply(vector!("waiting.json"), Reply::Waiting(waiting));
-    let triggered = Triggered {
+    let triggered = StopTriggered {
         client_id: id(),
         instrument_code: "BTC_USDT".into(),
         order_id,
@@ -153,7 +154,7 @@ fn replies_have_their_golden_bytes() {
         uid: "3001".into(),
     };
     same_reply(vector!("triggered.json"), Reply::Triggered(triggered));
-    let decremented = Decremented {
+    let decremented = TradePrevented {
         client_id: id(),
         instrument_code: "BTC_EUR".into(),
         side: Side::Sell,
@@ -167,7 +168,7 @@ fn replies_have_their_golden_bytes() {
     };
     same_reply(vector!("decremented.json"), Reply::Decremented(decremented));
     let client_id = Some(id());
-    let cancelled = Applied { client_id, count: 3, time_ms: TIME_MS, uid: "3002".into() };
+    let cancelled = RequestApplied { client_id, count: 3, time_ms: TIME_MS, uid: "3002".into() };
     same_reply(vector!("mass_cancelled.json"), Reply::MassCancelled(cancelled));
 }
 

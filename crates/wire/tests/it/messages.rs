@@ -84,7 +84,7 @@ fn replies_have_their_golden_bytes() {
     let channels = vec![Subscription::Account { account_id: "3001".into(), name: "ORDERS".into() }];
     let subscriptions = Subscriptions { channels, time_ms: TIME_MS };
     same_reply(vector!("subscriptions.json"), &Reply::Subscriptions(subscriptions));
-    let booked = Booked {
+    let booked = OrderBooked {
         client_id: id(),
         instrument_code: "BTC_USDT".into(),
         side: Side::Buy,
@@ -118,7 +118,7 @@ fn replies_have_their_golden_bytes() {
         (vector!("done_closed.json"), DoneStatus::Closed),
         (vector!("done_no_room.json"), DoneStatus::NoRoom),
     ] {
-        let done = Done {
+        let done = OrderDone {
             client_id: id(),
             instrument_code: "BTC_USDT".into(),
             status,
@@ -130,7 +130,7 @@ fn replies_have_their_golden_bytes() {
         same_reply(bytes, &Reply::Done(done));
     }
     let reason = "unknown instrument \"BTC_XXX\"".into();
-    let rejected = Rejected { client_id: id(), reason, time_ms: TIME_MS, uid };
+    let rejected = RequestRejected { client_id: id(), reason, time_ms: TIME_MS, uid };
     same_reply(vector!("rejected.json"), &Reply::Rejected(rejected));
     let reason = "malformed JSON at byte 17".into();
     same_reply(vector!("error.json"), &Reply::Error { reason });
@@ -388,16 +388,16 @@ proptest! {
         let channels = vec![Subscription::Account { account_id: uid.clone(), name: reason.clone() }; 2];
         let (code, id) = (&instrument_code, &uid);
         let replies = [
-            Reply::Booked(Booked { client_id, instrument_code: code.clone(), side, price, amount, order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::Booked(OrderBooked { client_id, instrument_code: code.clone(), side, price, amount, order_id, order_book_sequence, time_ms, uid: id.clone() }),
             Reply::Fill(Fill { client_id, instrument_code: code.clone(), side, price, amount, remaining, order_id, trade_id, order_book_sequence, time_ms, uid: id.clone() }),
-            Reply::Done(Done { client_id, instrument_code: code.clone(), status, order_id, order_book_sequence, time_ms, uid: id.clone() }),
-            Reply::Rejected(Rejected { client_id, reason: reason.clone(), time_ms, uid: id.clone() }),
-            Reply::Amended(Amended { client_id, replaced_client_id, instrument_code: code.clone(), side, price: optional_price, amount, place_kept, order_id, order_book_sequence, time_ms, uid: id.clone() }),
-            Reply::Waiting(Waiting { client_id, instrument_code: code.clone(), side, stop_price: price, amount, order_id, order_book_sequence, time_ms, uid: id.clone() }),
-            Reply::Triggered(Triggered { client_id, instrument_code: code.clone(), order_id, order_book_sequence, time_ms, uid: id.clone() }),
-            Reply::Decremented(Decremented { client_id, instrument_code: code.clone(), side, price, amount, remaining, order_id, order_book_sequence, time_ms, uid: id.clone() }),
-            Reply::MassCancelled(Applied { client_id: named.then_some(client_id), count: trade_id, time_ms, uid: id.clone() }),
-            Reply::Applied(Applied { client_id: named.then_some(client_id), count: trade_id, time_ms, uid: id.clone() }),
+            Reply::Done(OrderDone { client_id, instrument_code: code.clone(), status, order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::Rejected(RequestRejected { client_id, reason: reason.clone(), time_ms, uid: id.clone() }),
+            Reply::Amended(OrderAmended { client_id, replaced_client_id, instrument_code: code.clone(), side, price: optional_price, amount, place_kept, order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::Waiting(StopWaiting { client_id, instrument_code: code.clone(), side, stop_price: price, amount, order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::Triggered(StopTriggered { client_id, instrument_code: code.clone(), order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::Decremented(TradePrevented { client_id, instrument_code: code.clone(), side, price, amount, remaining, order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::MassCancelled(RequestApplied { client_id: named.then_some(client_id), count: trade_id, time_ms, uid: id.clone() }),
+            Reply::Applied(RequestApplied { client_id: named.then_some(client_id), count: trade_id, time_ms, uid: id.clone() }),
             Reply::Error { reason: reason.clone() },
             Reply::Subscriptions(Subscriptions { channels, time_ms }),
         ];

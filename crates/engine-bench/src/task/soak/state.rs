@@ -2,11 +2,11 @@
 //! resumes from it continues like an uninterrupted one.
 //!
 //! The file has 16 hex digits, a checksum of everything after them; a line of JSON ([`Head`]);
-//! then records of [`Saved::BYTES`]: the flow's live orders, then the engine's state in the order
-//! of [`Engine::save`].
+//! then records of [`SavedItem::BYTES`]: the flow's live orders, then the engine's state in the
+//! order of [`Engine::save`].
 
 use clock::random::SplitMix64;
-use engine::{Engine, NewOrder, Saved};
+use engine::{Engine, NewOrder, SavedItem};
 use flow::w1::{Flow, Live, Shape};
 use plan::process::engine::EnginePlan;
 use record::directory::cannot_write;
@@ -133,7 +133,7 @@ pub(crate) fn load(
     }
     let mut pieces = Vec::with_capacity(records.len());
     for (number, record) in records.iter().enumerate() {
-        let piece = Saved::from_bytes(record);
+        let piece = SavedItem::from_bytes(record);
         pieces.push(piece.map_err(|error| damaged(format!("record {number}: {error}")))?);
     }
     let live_count = usize::try_from(head.live).unwrap_or(usize::MAX).min(pieces.len());
@@ -142,7 +142,7 @@ pub(crate) fn load(
     let live_max = usize::try_from(head.live_max).unwrap_or(usize::MAX);
     let mut live = Vec::with_capacity(live_max.min(2 * shape.live as usize));
     for piece in pieces {
-        let Saved::Order { order, .. } = piece else {
+        let SavedItem::Order { order, .. } = piece else {
             return Err(damaged("there are other records among its live orders".to_owned()));
         };
         let NewOrder { order_id, side, price_ticks, quantity_lots, .. } = order;
@@ -157,13 +157,13 @@ pub(crate) fn load(
 }
 
 /// A live order as a record.
-fn record(live: &Live) -> Saved {
+fn record(live: &Live) -> SavedItem {
     let Live { order_id, side, price_ticks, quantity_lots } = *live;
     let order = NewOrder { order_id, ..NewOrder::limit(side, price_ticks, quantity_lots) };
-    Saved::Order { order, visible_lots: 0 }
+    SavedItem::Order { order, visible_lots: 0 }
 }
 
-fn parts(bytes: &[u8]) -> Result<(Head, &[[u8; Saved::BYTES]]), String> {
+fn parts(bytes: &[u8]) -> Result<(Head, &[[u8; SavedItem::BYTES]]), String> {
     let (first, body) = bytes.split_at_checked(CHECKSUM_BYTES).ok_or("it is too short")?;
     let text = std::str::from_utf8(first).unwrap_or_default();
     let stated = text.strip_suffix('\n').and_then(|hex| u64::from_str_radix(hex, 16).ok());

@@ -60,33 +60,33 @@ impl NaiveEngine {
         levels
     }
 
-    pub fn save(&self) -> Vec<Saved> {
-        let mut pieces = vec![Saved::Engine {
+    pub fn save(&self) -> Vec<SavedItem> {
+        let mut pieces = vec![SavedItem::Engine {
             instruments: self.instruments.len() as u16,
             limits: self.limits,
             time_ns: self.time_ns,
             killed: self.killed,
         }];
-        pieces.extend(self.instruments.iter().copied().map(Saved::Instrument));
+        pieces.extend(self.instruments.iter().copied().map(SavedItem::Instrument));
         for Account { settings, killed, second, messages } in self.accounts.iter().copied() {
-            pieces.push(Saved::Account { settings, killed, second, messages });
+            pieces.push(SavedItem::Account { settings, killed, second, messages });
         }
         for position in self.positions.values() {
             let at_first = position.change_lots == 0
                 && position.long_lots_max == POSITION_LOTS_MAX
                 && position.short_lots_max == POSITION_LOTS_MAX;
             if !at_first {
-                pieces.push(Saved::Position(*position));
+                pieces.push(SavedItem::Position(*position));
             }
         }
         for Open { order, visible_lots, .. } in self.in_order() {
-            pieces.push(Saved::Order { order, visible_lots });
+            pieces.push(SavedItem::Order { order, visible_lots });
         }
         let mut joined = self.open.clone();
         joined.retain(|_| self.limits.accounts_max > 0);
         joined.sort_by_key(|open| (open.order.account, open.joined));
         for Open { order: NewOrder { account, order_id, .. }, .. } in joined {
-            pieces.push(Saved::Joined { account, order_id });
+            pieces.push(SavedItem::Joined { account, order_id });
         }
         pieces
     }

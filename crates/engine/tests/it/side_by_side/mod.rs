@@ -16,7 +16,7 @@ pub struct SideBySide {
     instruments: u16,
     limits: EngineLimits,
     /// The last checked state, and its hash.
-    seen: Option<(Vec<Saved>, u64)>,
+    seen: Option<(Vec<SavedItem>, u64)>,
 }
 
 impl SideBySide {
@@ -91,7 +91,7 @@ impl SideBySide {
     }
 
     /// The hash changes exactly when the state does.
-    fn check_hash(&mut self, state: Vec<Saved>) {
+    fn check_hash(&mut self, state: Vec<SavedItem>) {
         let hash = self.engine.state_hash();
         if let Some((state_before, hash_before)) = &self.seen {
             assert_eq!(hash == *hash_before, state == *state_before);
@@ -101,7 +101,7 @@ impl SideBySide {
 }
 
 /// All pieces of an engine.
-pub fn pieces(engine: &Engine) -> Vec<Saved> {
+pub fn pieces(engine: &Engine) -> Vec<SavedItem> {
     let mut pieces = Vec::new();
     engine.save(&mut |piece| pieces.push(piece));
     pieces

@@ -101,10 +101,10 @@ impl Exchange {
         let mut state = engine::InstrumentState::Open;
         let mut orders = Vec::new();
         self.engine.save(&mut |piece| match piece {
-            engine::Saved::Instrument(settings) if settings.instrument == instrument => {
+            engine::SavedItem::Instrument(settings) if settings.instrument == instrument => {
                 state = settings.state;
             }
-            engine::Saved::Order { order, visible_lots }
+            engine::SavedItem::Order { order, visible_lots }
                 if order.instrument == instrument && order.stop_ticks == 0 =>
             {
                 orders.push((order, visible_lots));

@@ -48,7 +48,7 @@ struct Client {
 }
 
 /// The clients' results, what disturbed their threads, and the time at which they started to send.
-type Passed = (ClientReport, Result<WatchResult, WatchError>, SystemTime);
+type PassResult = (ClientReport, Result<WatchResult, WatchError>, SystemTime);
 
 /// Time between the start command and the first message for clients in two processes: all threads
 /// wake up in it.
@@ -113,7 +113,7 @@ impl Passage<'_> {
     }
 
     /// Starts the clients, lets them pass messages, and collects their results.
-    fn pass(&self, plan: &IpcPlan, ends: &[Ends]) -> Result<Passed, ConductError> {
+    fn pass(&self, plan: &IpcPlan, ends: &[Ends]) -> Result<PassResult, ConductError> {
         let mut clients: Vec<Client> = Vec::new();
         for &ends in ends {
             // A client has made what the next one opens.

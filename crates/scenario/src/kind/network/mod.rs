@@ -13,7 +13,7 @@ use plan::Scenario;
 use plan::process::orders::Wire;
 use record::Verdict;
 use std::path::Path;
-use steering::Steered;
+use steering::SteeredInterrupts;
 use tune::journal::STATE_DEFAULT;
 
 /// The runner.
@@ -59,11 +59,12 @@ fn recorded(evidence: &Evidence) -> (Verdict, String) {
 }
 
 /// Moves the interrupts that the entrant's placement moves, until the result is dropped.
-fn steer(launch: &Launch) -> Result<Option<Steered>, ConductError> {
+fn steer(launch: &Launch) -> Result<Option<SteeredInterrupts>, ConductError> {
     let Some((interrupts, cores)) = launch.placed.interrupts.get(&launch.entrant.index) else {
         return Ok(None);
     };
-    let steered = Steered::steer(&Root::system(), Path::new(STATE_DEFAULT), interrupts, cores);
+    let steered =
+        SteeredInterrupts::steer(&Root::system(), Path::new(STATE_DEFAULT), interrupts, cores);
     let who = || format!("moving interrupts for {}", launch.entrant.name);
     steered.map(Some).map_err(|why| ConductError::Process { who: who(), why })
 }

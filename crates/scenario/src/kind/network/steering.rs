@@ -14,21 +14,21 @@ use tune::system::Machine;
 const ID: &str = "irq-topology";
 
 /// Moved interrupts; they go back when this is dropped.
-pub(crate) struct Steered {
+pub(crate) struct SteeredInterrupts {
     root: Root,
     journal: Journal,
 }
 
-impl Steered {
+impl SteeredInterrupts {
     /// Gives each interrupt one of `cores`, in turn.
     pub(crate) fn steer(
         root: &Root,
         state: &Path,
         interrupts: &[String],
         cores: &[usize],
-    ) -> Result<Steered, String> {
+    ) -> Result<SteeredInterrupts, String> {
         let journal = Journal::open(state).map_err(|error| error.to_string())?;
-        let mut steered = Steered { root: root.clone(), journal };
+        let mut steered = SteeredInterrupts { root: root.clone(), journal };
         let step = |(turn, id): (usize, &String)| {
             let path = format!("/proc/irq/{id}/smp_affinity_list");
             let core = cores.get(turn % cores.len().max(1)).copied();
@@ -51,7 +51,7 @@ impl Steered {
     }
 }
 
-impl Drop for Steered {
+impl Drop for SteeredInterrupts {
     fn drop(&mut self) {
         let mut machine = Machine::new(self.root.clone());
         let ours = StepSelection::Settings(vec![ID.to_owned()]);
@@ -77,11 +77,11 @@ mod tests {
         let read = |id: &str| fs::read_to_string(file(id)).unwrap().trim().to_owned();
         let ids = ["40", "41", "42"].map(str::to_owned);
         let state = at.path().join("state");
-        let steered = Steered::steer(&root, &state, &ids, &[1, 2]).unwrap();
+        let steered = SteeredInterrupts::steer(&root, &state, &ids, &[1, 2]).unwrap();
         assert_eq!(ids.each_ref().map(|id| read(id)), ["1", "2", "1"]);
         drop(steered);
         assert_eq!(ids.each_ref().map(|id| read(id)), ["4-7", "4-7", "4-7"]);
         let missing = ["99".to_owned()];
-        assert!(Steered::steer(&root, &state, &missing, &[1]).is_err());
+        assert!(SteeredInterrupts::steer(&root, &state, &missing, &[1]).is_err());
     }
 }

@@ -2,7 +2,7 @@
 //! ticks.
 
 use crate::conduct::Entrant;
-use crate::evidence::{Measured, Run};
+use crate::evidence::{Run, SubjectResult};
 use crate::kind::ticks::files;
 use plan::Scenario;
 use plan::scenario::Measure;
@@ -22,7 +22,7 @@ fn explained() -> impl Iterator<Item = &'static Interval> {
 
 /// Attribution of one subject's samples.
 #[derive(Debug, Default)]
-pub(crate) struct Explained {
+pub(crate) struct Explanation {
     pub attribution: Vec<Attribution>,
     pub traced: Vec<TracedTick>,
     pub warnings: Vec<String>,
@@ -34,8 +34,8 @@ pub(crate) fn explain(
     scenario: &Scenario,
     path: &Path,
     runs: &[Run],
-) -> Explained {
-    let mut told = Explained::default();
+) -> Explanation {
+    let mut told = Explanation::default();
     if scenario.kind != Measure::Ticks {
         return told;
     }
@@ -131,7 +131,7 @@ fn bound(result: &ClientResult) -> u64 {
 
 /// Why it is unknown what took the cores, if it is.
 fn not_watched(name: &str, runs: &[Run]) -> Option<String> {
-    let missing = |measured: &'_ Measured| measured.taking.as_ref()?.missing.clone();
+    let missing = |measured: &'_ SubjectResult| measured.taking.as_ref()?.missing.clone();
     let own = runs.iter().flat_map(|run| &run.measured).filter(|one| one.subject == *name);
     let why = own.filter_map(missing).next()?;
     Some(format!(
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
     use crate::conduct::{Conduct, entrants};
     use crate::evidence::taken::Taking;
-    use crate::evidence::{Asked, Run};
-    use crate::placement::Placed;
+    use crate::evidence::{FeedExpectation, Run};
+    use crate::placement::ScenarioCores;
     use plan::Scenario;
     use record::tick::{Audit, POINTS};
     use std::fs::File;
@@ -170,15 +170,15 @@ mod tests {
     fn run(taking: Option<Taking>) -> Run {
         let mut result = ClientResult { complete: true, ..ClientResult::default() };
         result.load.tick = vec![Tick::default()];
-        let measured = Measured {
+        let measured = SubjectResult {
             subject: "rust".to_owned(),
             kind: Measure::Ticks,
             planned: None,
             result,
             exchange: None,
-            asked: Asked::default(),
+            asked: FeedExpectation::default(),
             is_floor: false,
-            seen: crate::evidence::seen::Seen::default(),
+            seen: crate::evidence::seen::EntrantDisturbance::default(),
             taking,
         };
         Run { measured: vec![measured], ..Run::default() }
@@ -198,8 +198,12 @@ mod tests {
         (1..=1_000).map(sample).collect()
     }
 
-    fn explained_in(directory: &Path, conduct: &Conduct, runs: &[Run]) -> Explained {
-        let placed = Placed { exchange: vec![0], subjects: vec![vec![1]], ..Placed::default() };
+    fn explained_in(directory: &Path, conduct: &Conduct, runs: &[Run]) -> Explanation {
+        let placed = ScenarioCores {
+            exchange: vec![0],
+            subjects: vec![vec![1]],
+            ..ScenarioCores::default()
+        };
         let entrants = entrants(conduct, &placed);
         explain(&entrants[0], &conduct.scenario, directory, runs)
     }

@@ -13,7 +13,7 @@ use self::plan::{market_data, plan_of, raw};
 use crate::conduct::{ConductError, Entrant};
 use crate::evidence::moment::Moment;
 use crate::evidence::taken::Watching;
-use crate::evidence::{Asked, Evidence, Lengths, Outcome};
+use crate::evidence::{Evidence, FeedExpectation, Lengths, Outcome};
 use crate::kind::rules as shared;
 use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
 use crate::launch::observer::Observer;
@@ -59,10 +59,10 @@ impl Runner for Ticks {
         ]
     }
 
-    fn asked(&self, launch: &Launch) -> Asked {
+    fn asked(&self, launch: &Launch) -> FeedExpectation {
         let scenario = &launch.conduct.scenario;
         let (warm_up_seconds, seconds) = launch.conduct.phases(launch.entrant);
-        Asked {
+        FeedExpectation {
             receive_buffer_bytes: scenario.feed.receive_buffer_bytes as u64,
             is_harmed: scenario.feed.harm().is_some() && !launch.entrant.is_floor,
             flow_seconds: warm_up_seconds + seconds,

@@ -1,6 +1,6 @@
 //! Rules of integrity for ticks.
 
-use crate::evidence::{Asked, Evidence};
+use crate::evidence::{Evidence, FeedExpectation};
 use plan::tables::ticks::DURATION_SHARE_MIN;
 use record::Verdict;
 use record::tick::Tick;
@@ -127,7 +127,7 @@ pub(crate) fn flow(evidence: &Evidence) -> Outcome {
         return (Verdict::Broken, "the exchange says nothing of a flow".to_owned());
     };
     let late = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"));
-    let Asked { flow_seconds, trades, .. } = evidence.asked;
+    let FeedExpectation { flow_seconds, trades, .. } = evidence.asked;
     let seconds = flow.duration_ns as f64 / 1e9;
     let is_long = seconds >= flow_seconds * DURATION_SHARE_MIN;
     let short = match is_long {
@@ -199,8 +199,8 @@ mod tests {
         }
     }
 
-    type Checked = (&'static str, fn(&Evidence) -> Outcome);
-    const RULES: [Checked; 6] = [
+    type NamedRule = (&'static str, fn(&Evidence) -> Outcome);
+    const RULES: [NamedRule; 6] = [
         ("ticks", ticks),
         ("book", book),
         ("orders", orders),
@@ -232,7 +232,11 @@ mod tests {
             exchange: None,
             planned: None,
             recorded: 0,
-            asked: Asked { receive_buffer_bytes: 4_096, flow_seconds: 6.0, ..Asked::default() },
+            asked: FeedExpectation {
+                receive_buffer_bytes: 4_096,
+                flow_seconds: 6.0,
+                ..FeedExpectation::default()
+            },
             is_floor: false,
             interrupted: false,
         }
@@ -278,7 +282,10 @@ mod tests {
 
     #[test]
     fn a_flow_is_whole_and_has_its_effect() {
-        let judged = |late_ns_p99: u64, refused: u64, inputs: u64, change: fn(&mut Asked)| {
+        let judged = |late_ns_p99: u64,
+                      refused: u64,
+                      inputs: u64,
+                      change: fn(&mut FeedExpectation)| {
             let flow = serde_json::json!({"scheduled": 60_000, "inputs": inputs, "refused": refused,
                 "duration_ns": 6_000_000_000u64,
                 "late_ns_p99": late_ns_p99, "late_ns_max": 9_000_000});
@@ -290,7 +297,7 @@ mod tests {
             change(&mut evidence.asked);
             super::flow(&evidence).0
         };
-        let nothing: fn(&mut Asked) = |_| ();
+        let nothing: fn(&mut FeedExpectation) = |_| ();
         // A late flow is a disturbance, which the figures show; it is still complete.
         assert_eq!(judged(6_000_001, 0, 60_000, nothing), Verdict::Held);
         assert_eq!(judged(1, 1, 60_000, nothing), Verdict::Broken);

@@ -1,7 +1,7 @@
 //! The machine under trial: runs without and with settings, and the way back after each.
 
 use crate::progress::with_screen;
-use crate::tune::seen::Seen;
+use crate::tune::seen::MachineReading;
 use crate::tune::trial::budget::Budget;
 use ::tune::apply::{OnFailure, apply};
 use ::tune::journal::Journal;
@@ -22,7 +22,7 @@ const CONFIRMATION: &str = "confirmation";
 
 /// The machine under trial. Whatever happens, it is as before when this is dropped.
 pub(super) struct Bench<'a> {
-    pub seen: &'a Seen,
+    pub seen: &'a MachineReading,
     pub tool: &'a str,
     pub journal: RefCell<Journal>,
     pub treatment: Treatment,

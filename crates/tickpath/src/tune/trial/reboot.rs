@@ -30,7 +30,7 @@ const RUNS_WANTED: usize = 16;
 
 /// A trial that waits for a reboot.
 #[derive(Serialize, Deserialize)]
-struct Waiting {
+struct WaitingTrial {
     /// The start of the machine during which the first half was measured.
     boot_id: String,
     /// The result so far.
@@ -84,7 +84,7 @@ pub(super) fn begin(arguments: &TrialArguments) -> anyhow::Result<u8> {
     let mut trial = blank(&setup.seen, arguments);
     trial.run_seconds = budget.run_s;
     trial.took_seconds = budget.took_s();
-    let waiting = Waiting {
+    let waiting = WaitingTrial {
         boot_id: boot_id(&setup.seen.root),
         trial,
         sets: sets.clone(),
@@ -120,7 +120,7 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
     let name = file.display();
     let text = fs::read_to_string(&file)
         .with_context(|| format!("no trial waits for a reboot: cannot read {name}"))?;
-    let waiting: Waiting =
+    let waiting: WaitingTrial =
         serde_json::from_str(&text).with_context(|| format!("{name} is no waiting trial"))?;
     // The settings are for the same cores as before, also if they aren't named again.
     let cores = Cores::List(waiting.trial.cores.clone());

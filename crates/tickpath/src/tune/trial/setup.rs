@@ -6,7 +6,7 @@ use crate::print::{columns, print_json, show};
 use crate::project::Project;
 use crate::tool::{TOOL, command_line};
 use crate::treatment::conduct_of;
-use crate::tune::seen::Seen;
+use crate::tune::seen::MachineReading;
 use ::tune::journal::Journal;
 use anyhow::bail;
 use clock::calendar::utc;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Setup {
     pub conduct: Conduct,
     pub cores: Vec<usize>,
-    pub seen: Seen,
+    pub seen: MachineReading,
     pub out: PathBuf,
 }
 
@@ -60,14 +60,14 @@ pub(super) fn journal(state: &Path) -> anyhow::Result<Journal> {
 
 /// This machine. Unless cores were named, those that the scenario measures on are left alone, if
 /// others remain.
-fn seen(root: &Root, goal: &GoalArguments, measured: &[usize]) -> anyhow::Result<Seen> {
+fn seen(root: &Root, goal: &GoalArguments, measured: &[usize]) -> anyhow::Result<MachineReading> {
     if goal.cores == Cores::Auto {
         let goal = GoalArguments { cores: Cores::List(measured.to_vec()), ..goal.clone() };
-        if let Ok(seen) = Seen::read(root.clone(), &goal) {
+        if let Ok(seen) = MachineReading::read(root.clone(), &goal) {
             return Ok(seen);
         }
     }
-    Seen::read(root.clone(), goal)
+    MachineReading::read(root.clone(), goal)
 }
 
 /// Writes trial.json and prints.
@@ -89,7 +89,7 @@ pub(super) fn finish(trial: &Trial, path: &Path, json: bool) -> anyhow::Result<u
     })
 }
 
-pub(super) fn blank(seen: &Seen, arguments: &TrialArguments) -> Trial {
+pub(super) fn blank(seen: &MachineReading, arguments: &TrialArguments) -> Trial {
     Trial {
         schema: TRIAL_SCHEMA,
         tool: TOOL.to_owned(),

@@ -31,7 +31,7 @@ pub enum Reply {
 }
 
 /// A reply with its stamp.
-pub type Received = StampedReply<Reply>;
+pub type ReceivedReply = StampedReply<Reply>;
 
 /// One encoding of orders, over several connections (lanes).
 pub trait OrderProtocol {
@@ -59,7 +59,7 @@ pub trait OrderProtocol {
     ///
     /// # Errors
     /// If the stream can't be decoded any more, in words.
-    fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<Received>, String>;
+    fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String>;
 
     /// The first rejection or unexpected message, in words, for the record.
     fn first_complaint(&self) -> Option<&str>;

@@ -1,6 +1,6 @@
 //! The floor: messages of the raw echo, as long as the real ones.
 
-use crate::load::session::{Message, OrderProtocol, Received, Reply};
+use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use record::MessageBytes;
 use std::io;
 use transport::Connection;
@@ -49,9 +49,9 @@ impl OrderProtocol for Raw {
         self.lanes[lane].filled(n, stamp_ns);
     }
 
-    fn next(&mut self, lane: usize, _: &mut Vec<u8>) -> Result<Option<Received>, String> {
+    fn next(&mut self, lane: usize, _: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
         let taken = self.lanes[lane].take().map_err(|error| error.to_string())?;
-        Ok(taken.map(|(message, first_byte_ns)| Received {
+        Ok(taken.map(|(message, first_byte_ns)| ReceivedReply {
             reply: match message.kind {
                 ORDER => Reply::Ack(Message::Order, message.sequence),
                 CANCEL => Reply::Ack(Message::Cancel, message.sequence),

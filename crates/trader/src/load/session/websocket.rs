@@ -1,6 +1,6 @@
 //! Orders as JSON in WebSocket text frames, as docs/internals/wire.md defines them.
 
-use crate::load::session::{Message, OrderProtocol, Received, Reply};
+use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::session::codec::{self, Codec, ExecutionReport, OrderEvent, StampedReply};
 use crate::session::form::{Blanks, Form};
 use crate::session::web::{Masks, WebSession, nonce};
@@ -140,7 +140,7 @@ impl OrderProtocol for WebSocket {
     }
 
     #[inline]
-    fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<Received>, String> {
+    fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
         let received = self.codec.next(&mut self.lanes[lane], out)?;
         let Some(StampedReply { reply, first_byte_ns, bytes }) = received else { return Ok(None) };
         let reply = match reply {
@@ -148,7 +148,7 @@ impl OrderProtocol for WebSocket {
             codec::Reply::Aside => Reply::Aside,
             _ => Reply::Unexpected,
         };
-        Ok(Some(Received { reply, first_byte_ns, bytes }))
+        Ok(Some(ReceivedReply { reply, first_byte_ns, bytes }))
     }
 
     fn first_complaint(&self) -> Option<&str> {

@@ -24,7 +24,7 @@ pub struct Bare {
 
 /// How a read went.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Received {
+pub enum BareRead {
     /// So many bytes, at least one.
     Bytes(usize),
     /// Nothing so far: look whether to stop, then read again.
@@ -49,11 +49,11 @@ impl Bare {
     /// # Errors
     /// If the connection is broken; [`ErrorKind::UnexpectedEof`] if the other end closed it.
     #[inline]
-    pub fn receive(&mut self, into: &mut [u8]) -> io::Result<Received> {
+    pub fn receive(&mut self, into: &mut [u8]) -> io::Result<BareRead> {
         match self.stream.read(into) {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-            Ok(n) => Ok(Received::Bytes(n)),
-            Err(error) if is_nothing(&error) => Ok(Received::Nothing),
+            Ok(n) => Ok(BareRead::Bytes(n)),
+            Err(error) if is_nothing(&error) => Ok(BareRead::Nothing),
             Err(error) => Err(error),
         }
     }
@@ -115,7 +115,7 @@ fn echo(bare: &mut Bare, stop: &AtomicBool) -> io::Result<()> {
     let mut answer = Vec::with_capacity(MESSAGE_BYTES_MAX);
     let mut end = 0;
     while goes_on() {
-        let Received::Bytes(n) = bare.receive(&mut bytes[end..])? else { continue };
+        let BareRead::Bytes(n) = bare.receive(&mut bytes[end..])? else { continue };
         end += n;
         while let Some(message) = Message::decode(&bytes[..end]).map_err(io::Error::other)? {
             if let Some(reply) = message.reply() {

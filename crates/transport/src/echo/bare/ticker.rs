@@ -1,7 +1,7 @@
 //! The bare ticker: the datagrams and replies of [`TickerEcho`] over one connection, with nothing
 //! but send and receive. It spins with every backend, because a ticker has a schedule to keep.
 
-use crate::echo::bare::{Bare, Received, accept};
+use crate::echo::bare::{Bare, BareRead, accept};
 use crate::echo::ticker::TickerEcho;
 use crate::echo::{MESSAGE_BYTES_MAX, Message};
 use crate::streams::StreamId;
@@ -40,7 +40,7 @@ fn tick(bare: &mut Bare, ticker: &mut TickerEcho, stop: &AtomicBool) -> io::Resu
         if let Some((_, ended)) = ticker.tick() {
             ended.encode(&mut answer);
         }
-        if let Received::Bytes(n) = bare.receive(&mut bytes[end..])? {
+        if let BareRead::Bytes(n) = bare.receive(&mut bytes[end..])? {
             let stamp_ns = ticker.now_ns();
             end += n;
             while let Some(message) = Message::decode(&bytes[..end]).map_err(io::Error::other)? {

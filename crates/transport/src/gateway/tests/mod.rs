@@ -6,7 +6,7 @@ use super::*;
 use crate::backend::BACKENDS;
 use crate::present;
 use crate::stream::readiness;
-use crate::streams::{Read, Ready, Write};
+use crate::streams::{Ready, StreamRead, Write};
 use pairs::{Before, NUMBER, is_over, pairs, pattern};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -268,7 +268,7 @@ fn ends_are_told_as_by_a_backend_itself() {
         pairs.peers[0].write_all(b"last words").unwrap();
         pairs.peers[0].shutdown(std::net::Shutdown::Write).unwrap();
         assert_eq!(pairs.read_until(half, 4, is_over), b"last words");
-        assert!(matches!(pairs.streams.read(half, &mut [0; 4]), Read::Closed));
+        assert!(matches!(pairs.streams.read(half, &mut [0; 4]), StreamRead::Closed));
         assert_eq!(pairs.write(half, b"answer"), 6);
         pairs.streams.shutdown(half);
         let mut got = String::new();
@@ -283,7 +283,7 @@ fn ends_are_told_as_by_a_backend_itself() {
         }
         pairs.streams.remove(gone);
         assert!(matches!(pairs.streams.write(gone, b"x"), Write::Failed(_)));
-        assert!(matches!(pairs.streams.read(gone, &mut [0; 4]), Read::Failed(_)));
+        assert!(matches!(pairs.streams.read(gone, &mut [0; 4]), StreamRead::Failed(_)));
         assert!(pairs.streams.watch_writable(gone, true).is_err());
     }
 }
@@ -305,7 +305,7 @@ fn a_read_is_stamped_where_it_is_made() {
             }
             let looked_ns = pairs.clock.now_ns();
             let read = pairs.streams.read(pairs.ids[0], &mut [0; 8]);
-            let Read::Bytes { n: 4, stamp_ns } = read else { panic!("{read:?}") };
+            let StreamRead::Bytes { n: 4, stamp_ns } = read else { panic!("{read:?}") };
             assert!((before_ns..looked_ns).contains(&stamp_ns), "{before_ns} {stamp_ns}");
             if stamp_ns < came_ns {
                 break;

@@ -4,7 +4,7 @@
 use super::super::{GatewaysError, open};
 use crate::backend::Backend;
 use crate::connection::Connection;
-use crate::streams::{Read, Ready, Sockets, StreamId, Streams, Write};
+use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use std::cell::Cell;
 use std::io;
@@ -47,7 +47,7 @@ impl Streams for Before {
         (self.act)()?;
         self.sockets.wait(until_ns, ready)
     }
-    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         self.sockets.read(id, into)
     }
     fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
@@ -120,7 +120,7 @@ impl Pairs {
         &mut self,
         id: StreamId,
         most: usize,
-        until: impl Fn(&[Read]) -> bool,
+        until: impl Fn(&[StreamRead]) -> bool,
     ) -> Vec<u8> {
         let deadline = Instant::now() + Duration::from_secs(20);
         let (mut bytes, mut reads) = (Vec::new(), Vec::new());
@@ -130,7 +130,7 @@ impl Pairs {
             for event in self.wait().unwrap() {
                 if event == Ready::Readable(id) {
                     let read = self.streams.read(id, &mut buffer);
-                    if let Read::Bytes { n, .. } = read {
+                    if let StreamRead::Bytes { n, .. } = read {
                         bytes.extend_from_slice(&buffer[..n]);
                     }
                     reads.push(read);
@@ -145,6 +145,6 @@ pub fn pattern(seed: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at * 31 + at / 251 + seed * 7) as u8).collect()
 }
 
-pub fn is_over(reads: &[Read]) -> bool {
-    matches!(reads.last(), Some(Read::Closed | Read::Failed(_)))
+pub fn is_over(reads: &[StreamRead]) -> bool {
+    matches!(reads.last(), Some(StreamRead::Closed | StreamRead::Failed(_)))
 }

@@ -1,7 +1,7 @@
 //! One stream of the set: its socket, its requests, and what came and was not read yet.
 
 use super::ring::{Completion, PIECE_BYTES, PIECES, Piece, Ring};
-use crate::streams::Read;
+use crate::streams::StreamRead;
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;
@@ -22,7 +22,7 @@ pub(super) enum Request {
 }
 
 /// Bytes that came in one piece.
-struct Received {
+struct ReceivedPiece {
     piece: Piece,
     /// Bytes of it that were read.
     read: usize,
@@ -51,7 +51,7 @@ pub(super) struct Lane {
     pub cancelling: bool,
     /// It is in the list of streams with something to read.
     pub listed: bool,
-    received: VecDeque<Received>,
+    received: VecDeque<ReceivedPiece>,
     end: Option<End>,
     /// The end was read.
     told: bool,
@@ -96,7 +96,7 @@ impl Lane {
             Some(piece) if piece.len() > 0 && self.receives() => {
                 // A piece that is not full was the last in the socket.
                 self.rationed &= piece.len() == PIECE_BYTES;
-                self.received.push_back(Received { piece, read: 0, stamp_ns });
+                self.received.push_back(ReceivedPiece { piece, read: 0, stamp_ns });
                 self.rationed |= self.received.len() >= SHARE;
                 return;
             }
@@ -121,7 +121,7 @@ impl Lane {
 
     /// Bytes that came with the same stamp, as many as there is room for.
     #[inline]
-    pub fn read(&mut self, into: &mut [u8], ring: &mut Ring) -> Read {
+    pub fn read(&mut self, into: &mut [u8], ring: &mut Ring) -> StreamRead {
         let Some(first) = self.received.front() else { return self.ended() };
         let stamp_ns = first.stamp_ns;
         let mut n = 0;
@@ -135,26 +135,26 @@ impl Lane {
             n += taken;
             received.read += taken;
             if received.read == received.piece.len()
-                && let Some(Received { piece, .. }) = self.received.pop_front()
+                && let Some(ReceivedPiece { piece, .. }) = self.received.pop_front()
             {
                 ring.give_back(piece);
             }
         }
-        Read::Bytes { n, stamp_ns }
+        StreamRead::Bytes { n, stamp_ns }
     }
 
-    fn ended(&mut self) -> Read {
+    fn ended(&mut self) -> StreamRead {
         self.told |= self.end.is_some();
         match &self.end {
-            None => Read::Empty,
-            Some(End::Closed) => Read::Closed,
-            Some(End::Failed(errno)) => Read::Failed(io::Error::from(*errno)),
+            None => StreamRead::Empty,
+            Some(End::Closed) => StreamRead::Closed,
+            Some(End::Failed(errno)) => StreamRead::Failed(io::Error::from(*errno)),
         }
     }
 
     /// Gives back what nobody has read and forgets everything but the requests.
     pub fn clear(&mut self, ring: &mut Ring) {
-        while let Some(Received { piece, .. }) = self.received.pop_front() {
+        while let Some(ReceivedPiece { piece, .. }) = self.received.pop_front() {
             ring.give_back(piece);
         }
         (self.end, self.told, self.watched, self.paused) = (None, false, false, false);

@@ -21,7 +21,7 @@ mod unavailable;
 
 use crate::connection::Connection;
 use crate::stream::socket::{ACCEPT_AGAIN_NS, prepare, wake_on_time, would_block};
-use crate::streams::{BELL, Read, Ready, Sockets, StreamId, Streams, Write};
+use crate::streams::{BELL, Ready, Sockets, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use lane::{Lane, Request};
 use ring::{Completion, Ring};
@@ -376,11 +376,11 @@ impl Streams for Uring {
     }
 
     #[inline]
-    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         debug_assert!(!into.is_empty());
         match self.lanes.get_mut(id.index()) {
             Some(lane) if lane.socket.is_some() => lane.read(into, &mut self.ring),
-            _ => Read::Failed(io::ErrorKind::NotConnected.into()),
+            _ => StreamRead::Failed(io::ErrorKind::NotConnected.into()),
         }
     }
 

@@ -46,19 +46,19 @@ fn wait_until(uring: &mut Uring, is_so: impl Fn(&mut Uring) -> bool) {
 }
 
 /// Reads a stream whenever it is ready, to its end or until there are so many bytes.
-fn read(uring: &mut Uring, id: StreamId, bytes: usize) -> (Vec<u8>, Read) {
+fn read(uring: &mut Uring, id: StreamId, bytes: usize) -> (Vec<u8>, StreamRead) {
     let (mut got, mut buffer, began) = (Vec::new(), vec![0; 10_000], Instant::now());
     while got.len() < bytes {
         assert!(began.elapsed() < PATIENCE, "{} of {bytes} bytes came", got.len());
         for _ in wait(uring).iter().filter(|event| **event == Ready::Readable(id)) {
             match uring.read(id, &mut buffer) {
-                Read::Bytes { n, .. } => got.extend_from_slice(&buffer[..n]),
-                Read::Empty => {}
+                StreamRead::Bytes { n, .. } => got.extend_from_slice(&buffer[..n]),
+                StreamRead::Empty => {}
                 end => return (got, end),
             }
         }
     }
-    (got, Read::Empty)
+    (got, StreamRead::Empty)
 }
 
 fn pattern(length: usize) -> Vec<u8> {
@@ -112,7 +112,7 @@ fn a_burst_of_more_than_all_pieces_arrives_whole() {
         let crowd = crowd(&mut uring, &sent);
         other.write_all(b"one word").unwrap();
         wait_until(&mut uring, |uring| uring.lanes[modest.index()].receive == Request::Queued);
-        assert!(matches!(uring.read(modest, &mut [0; 8]), Read::Empty));
+        assert!(matches!(uring.read(modest, &mut [0; 8]), StreamRead::Empty));
         for (id, _peer, n) in &crowd {
             let (got, _) = read(&mut uring, *id, *n);
             assert!(got == sent[..*n], "other bytes");
@@ -157,7 +157,7 @@ fn a_removed_stream_gives_its_pieces_back() {
             let (kept, mut other) = pair(&mut uring);
             for (removed, mut peer, _) in crowd(&mut uring, &pattern(16 * PIECE_BYTES)) {
                 uring.remove(removed);
-                assert!(matches!(uring.read(removed, &mut [0; 8]), Read::Failed(_)));
+                assert!(matches!(uring.read(removed, &mut [0; 8]), StreamRead::Failed(_)));
                 assert!(uring.lanes[removed.index()].is_vacant(), "its number is free at once");
                 // Its peer is told at once, by an end or by a reset.
                 assert!(!matches!(peer.read(&mut [0; 8]), Ok(1..)));
@@ -196,10 +196,10 @@ fn bytes_before_an_end_are_read_before_it() {
         peer.shutdown(Shutdown::Write).unwrap();
         let (got, end) = read(&mut uring, id, usize::MAX);
         assert_eq!(got, b"last words");
-        assert!(matches!(end, Read::Closed));
+        assert!(matches!(end, StreamRead::Closed));
         // It is reported once, and a sleeping wait sleeps again.
         assert!(!wait(&mut uring).contains(&Ready::Readable(id)));
-        assert!(matches!(uring.read(id, &mut [0; 8]), Read::Closed));
+        assert!(matches!(uring.read(id, &mut [0; 8]), StreamRead::Closed));
         // The other direction is open.
         assert!(matches!(uring.write(id, b"answer"), Write::Bytes { n: 6, .. }));
         uring.shutdown(id);
@@ -217,7 +217,9 @@ fn a_peer_that_resets_fails_reads_and_writes() {
         // No time to linger: closing resets the connection.
         sockopt::set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
         drop(peer);
-        let Read::Failed(error) = read(&mut uring, id, usize::MAX).1 else { panic!("an end") };
+        let StreamRead::Failed(error) = read(&mut uring, id, usize::MAX).1 else {
+            panic!("an end")
+        };
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
         let Write::Failed(error) = uring.write(id, b"to nobody") else { panic!("it was taken") };
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{error}");
@@ -279,7 +281,7 @@ fn stamps_stand_next_to_the_calls() {
             peer.write_all(b"pong").unwrap();
             wait_until(&mut uring, |uring| uring.lanes[id.index()].is_readable());
             let found_ns = uring.clock.now_ns();
-            let Read::Bytes { n: 4, stamp_ns: read_ns } = uring.read(id, &mut buffer) else {
+            let StreamRead::Bytes { n: 4, stamp_ns: read_ns } = uring.read(id, &mut buffer) else {
                 panic!()
             };
             assert!((after_ns..=found_ns).contains(&read_ns));

@@ -217,7 +217,7 @@ fn a_stalled_handshake_is_ended_and_disturbs_nobody() {
 /// sockets there is at most one step of them, behind everything that connected clients sent.
 #[test]
 fn a_flood_of_handshakes_delays_a_connected_client_by_one_step() {
-    use transport::{Read as Got, Ready};
+    use transport::{Ready, StreamRead as Got};
     for backend in ["spin", "block"] {
         let (acceptor, trust) = trusted();
         let acceptor = acceptor.patience(Duration::from_secs(600));
@@ -286,7 +286,7 @@ fn a_flood_of_handshakes_delays_a_connected_client_by_one_step() {
 /// address", as the socket no longer knew its peer.
 #[test]
 fn a_client_that_is_gone_is_named_by_its_address() {
-    use transport::{Read as Got, Ready};
+    use transport::{Ready, StreamRead as Got};
     let (acceptor, _) = trusted();
     let (sender, failures) = std::sync::mpsc::sync_channel(1);
     let acceptor = Arc::new(acceptor.failures(sender));
