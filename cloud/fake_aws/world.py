@@ -112,8 +112,8 @@ class World:
         self.on_end(instance)
 
     def set_timer(self, instance_id: str, script: str) -> None:
-        """The fake reads a host's script as far as its `shutdown -P +MINUTES`."""
-        found = re.search(r"shutdown -P \+(\d+)", script)
+        """The fake reads a host's script as far as its `shutdown -P +MINUTES`, or the plan's."""
+        found = re.search(r"(?:shutdown -P \+|tickpath-end/plan )(\d+)", script)
         if found:
             self.ends_at[instance_id] = self.now() + 60 * int(found[1])
 

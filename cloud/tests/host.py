@@ -13,15 +13,21 @@ directory, address = Path(sys.argv[1]), sys.argv[2]
 bin_dir = directory / "bin"
 bin_dir.mkdir(exist_ok=True)
 shutdown = bin_dir / "shutdown"
-shutdown.write_text(f'#!/bin/sh\n[ "$1" = -P ] && echo "$2" >> {directory}/timer\n')
+shutdown.write_text(f"""#!/bin/sh
+[ "$1" = -P ] && echo "$2" >> {directory}/timer
+mkdir -p /run/systemd/shutdown && echo MODE=poweroff > /run/systemd/shutdown/scheduled
+""")
 shutdown.chmod(0o755)
 for real in {Path(p).resolve() for p in ("/sbin/shutdown", "/sbin/reboot", "/sbin/poweroff")}:
     if real.exists():
         subprocess.run(["mount", "--bind", shutdown, real], check=True)
 # No log-in scripts of this machine's: those of a version manager took seconds, and its lock.
 # No settings of this machine's either: /var/lib has the journal of `tune`.
-for place in ("/mnt", "/var/lib", os.path.expanduser("~")):
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
+# No units either: the user data writes one.
+for place in ("/mnt", "/run", "/var/lib", "/etc/systemd/system", os.path.expanduser("~")):
+    if os.path.isdir(place):
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
+os.makedirs("/run/sshd")
 path = f"{bin_dir}:/usr/sbin:/usr/bin:/sbin:/bin"
 (directory / "sshd.conf").write_text(f"""
 Port 2222

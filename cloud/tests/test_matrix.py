@@ -133,6 +133,22 @@ def test_a_cell_whose_exchange_fails_has_failed(run, wide):
     assert rows[0].p50_us == 30 and "does not answer" in rows[1].why
 
 
+def test_hosts_that_did_not_settle_are_ended_before_the_others_are_measured(run, wide, world):
+    """One of them may have no timer, and a controller that dies later would leave it running."""
+    hosts = Hosts(cells(wide, ONE))
+    hosts.silent = {"cell-02-exchange"}
+    alive = []
+    original = hosts.run
+
+    def look(commands):
+        alive.append(sum(i._state.name == "running" for i in world.instances.values()))
+        return original(commands)
+
+    hosts.run = look
+    run(replace(ONE, pair=True), hosts)
+    assert alive[0] == 2 and len(world.instances) == 4
+
+
 def test_settings_of_the_adapter(run, wide, world, monkeypatch):
     """Types without ENA Express are a line and no instance."""
     import botocore.client

@@ -21,6 +21,7 @@ from tickpath_cloud.config import Config
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.hunt.decide import Measure
 from tickpath_cloud.hunt.run import Block, RoundResult
+from tickpath_cloud.instances import TIMER
 from tickpath_cloud.playbook import PLAYED, Tell, good, play, why
 from tickpath_cloud.records import parse_record
 
@@ -107,7 +108,7 @@ class AnsibleHosts:
         )
 
     def keep(self, arms: list[str], seconds: int) -> dict[str, str]:
-        results = self._play("keep", {"all": arms}, {"minutes": seconds // 60})
+        results = self._play("keep", {"all": arms}, {"minutes": seconds // 60, "timer": TIMER})
         return {arm: why(results.get(arm)) for arm in arms if not good(results.get(arm))}
 
     def playbook(self, path: Path, arms: list[str]) -> dict[str, str]:

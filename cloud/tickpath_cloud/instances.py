@@ -104,6 +104,35 @@ def _end_one(ec2: Any, known: str) -> None:
             raise
 
 
+TIMER = "/var/lib/tickpath-end/plan"  # on the host: run with MINUTES, it ends the host then
+USER_DATA = """#!/bin/sh
+# Ends this host after a time, whether or not anybody is left to end it. A reboot drops a planned
+# shutdown, so a boot unit plans it again.
+mkdir -p /var/lib/tickpath-end
+cat >/var/lib/tickpath-end/plan <<'END'
+at=/var/lib/tickpath-end/at
+[ -z "$1" ] || echo $(($(date +%s) + 60 * $1)) >$at
+left=$((($(cat $at) - $(date +%s) + 59) / 60))
+[ $left -gt 0 ] || left=0
+exec shutdown -P +$left
+END
+sh /var/lib/tickpath-end/plan @MINUTES@
+[ -d /etc/systemd/system ] || exit 1
+cat >/etc/systemd/system/tickpath-end.service <<'END'
+[Unit]
+Description=tickpath: plan the end of this host again after a reboot
+After=systemd-logind.service
+[Service]
+Type=oneshot
+ExecStart=/bin/sh /var/lib/tickpath-end/plan
+[Install]
+WantedBy=multi-user.target
+END
+mkdir -p /etc/systemd/system/multi-user.target.wants
+ln -sf ../tickpath-end.service /etc/systemd/system/multi-user.target.wants/
+"""
+
+
 def user_data(ttl_seconds: int) -> str:
-    """The instance ends itself, whether or not anybody is left to end it."""
-    return f"#!/bin/sh\nshutdown -P +{max(ttl_seconds // 60, 1)}\n"
+    """The instance ends itself, also after a reboot. It takes cloud-init and systemd."""
+    return USER_DATA.replace("@MINUTES@", str(max(ttl_seconds // 60, 1)))

@@ -151,7 +151,11 @@ class Measuring:
     # --- measure --------------------------------------------------------------------------------
 
     def _settle(self) -> dict[str, Change]:
-        return _failures(self.hosts.settle(self._both(self._good()))[1])
+        """Hosts that did not settle may have no timer: their cells end now, not with the matrix."""
+        failed = _failures(self.hosts.settle(self._both(self._good()))[1])
+        if failed:
+            self.cloud.release(self._both(list(failed)))
+        return failed
 
     def _tune(self, tuning: str, playbook: str) -> dict[str, Change]:
         tuned = [name for name in self._good() if self.rows[name].cell.tuning == tuning]
