@@ -22,6 +22,7 @@ class Need:
     requested: Tags = field(default_factory=dict)
     create_action: str | None = None
     via: str | None = None  # the service that asks in the caller's name
+    instance_type: str | None = None
     id: str = "id"
 
 
@@ -58,6 +59,8 @@ def _context(need: Need, key: str) -> str | None:
         return need.existing.get(key.removeprefix("aws:ResourceTag/"))
     if key == "aws:CalledVia":
         return need.via
+    if key == "ec2:InstanceType":
+        return need.instance_type
     return need.create_action if key == "ec2:CreateAction" else None
 
 
@@ -122,10 +125,10 @@ def needs(
     elif action.startswith("Describe"):
         yield Need(name)
     else:
-        for kind, tags in _named(world, action, form, account):
-            yield Need(name, kind, tags, _tags(form, "Tag"))
+        for kind, tags, known in _named(world, action, form, account):
+            yield Need(name, kind, tags, _tags(form, "Tag"), id=known)
         if action == "AcceptVpcPeeringConnection":
-            yield Need(name, "vpc")
+            yield Need(name, "vpc", id=_accepter(account, form["VpcPeeringConnectionId"]))
     for kind, tags in made.items():
         yield Need("ec2:CreateTags", kind, requested=tags, create_action=action)
 
@@ -179,7 +182,7 @@ def _policies(action: str, arns: list[str]) -> Iterator[Need]:
 
 def _named(
     world: World, action: str, form: dict[str, str], account: str
-) -> Iterator[tuple[str, Tags]]:
+) -> Iterator[tuple[str, Tags, str]]:
     """Resources that a request names, with the tags that they have in this account."""
     from moto.ec2.models import ec2_backends
 
@@ -189,18 +192,26 @@ def _named(
         if key == "GroupName":
             groups = [group for group in world.groups.values() if group.name == value]
             pairs = groups[0].tags if groups else []
-            yield "placement-group", {tag["Key"]: tag["Value"] for tag in pairs}
+            yield "placement-group", {tag["Key"]: tag["Value"] for tag in pairs}, value
         elif kind is None or not key.partition(".")[0].endswith("Id"):
             continue
         elif kind == "capacity-reservation":
             held = world.reservations.get(value, {"Tags": []})["Tags"]
-            yield kind, {tag["Key"]: tag["Value"] for tag in held}
+            yield kind, {tag["Key"]: tag["Value"] for tag in held}, value
         elif kind not in ASIDE.get(action, ()):
             tags: Tags = {}
             for backend in ec2_backends[account].values():
                 pairs = backend.describe_tags(filters={"resource-id": [value]})
                 tags |= {tag["key"]: tag["value"] for tag in pairs}
-            yield kind, tags
+            yield kind, tags, value
+
+
+def _accepter(account: str, peering: str) -> str:
+    """The VPC that is asked for."""
+    from moto.ec2.models import ec2_backends
+
+    made = (backend.vpc_pcxs.get(peering) for backend in ec2_backends[account].values())
+    return next((found.peer_vpc.id for found in made if found), "id")
 
 
 def _specifications(form: dict[str, str]) -> dict[str, Tags]:

@@ -404,6 +404,27 @@ def test_accepted_twice_before_aws_lists_the_instances_launches_them_once(two, m
     assert len(first.instances) == 2
 
 
+def test_aws_need_not_filter_by_the_id_of_a_group(two, monkeypatch):
+    """Document 000 filters by placement-group-id; the SDK's list of filters has the name alone."""
+    made = two.grant()
+    original = botocore.client.BaseClient._make_api_call
+
+    def call(self, name, arguments):
+        names = [entry.get("Name", "") for entry in arguments.get("Filters", [])]
+        assert not any(known.startswith("placement-group") for known in names)
+        found = original(self, name, arguments)
+        for reservation in found.get("Reservations", []) if only_names else []:
+            for instance in reservation["Instances"]:
+                instance["Placement"].pop("GroupId", None)
+        return found
+
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", call)
+    only_names = False
+    ids = two.receiver(made).accept().instances
+    only_names = True  # as an answer of before the id was introduced
+    assert two.receiver(made).accept().instances == ids and len(ids) == 2
+
+
 def test_accept_launches_again_what_has_ended(two):
     made = two.grant()
     first = two.receiver(made).accept()

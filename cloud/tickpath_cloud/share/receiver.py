@@ -221,9 +221,15 @@ class Receiver:
         )["CapacityReservation"]["CapacityReservationId"]  # fmt: skip
 
     def instances(self) -> list[dict]:
-        """Those in the shared group, as AWS lists them."""
-        found = [{"Name": "placement-group-id", "Values": [self.offer.group]}]
-        return instances(self.ec2, [*found, *of_hunt(self.name)])
+        """Those in the shared group, as AWS lists them. It may reject a filter by a group's id."""
+        found = instances(self.ec2, of_hunt(self.name))
+        return [instance for instance in found if self._in_group(instance["Placement"])]
+
+    def _in_group(self, placement: dict[str, Any]) -> bool:
+        known = placement.get("GroupId")
+        if known is not None:
+            return known == self.offer.group
+        return placement.get("GroupName") == self.offer.group_arn.rpartition("/")[2]
 
     def _launch(self, subnet: str, security: str) -> list[dict]:
         """AWS may not list yet what an earlier `accept` launched: its log counts, too."""
