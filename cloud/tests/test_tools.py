@@ -233,6 +233,28 @@ def test_hunt_plans_and_simulates_and_makes_nothing(config, world, tmp_path, cap
     assert not world.instances and not world.groups
 
 
+def test_a_hunt_that_was_destroyed_midway_is_not_resumed(
+    config, world, tmp_path, capsys, monkeypatch
+):
+    """It measured hosts that were gone, and called them unreachable."""
+    monkeypatch.setattr(cli, "AnsibleHosts", lambda *_: SimulatedHosts(world))
+    monkeypatch.setattr(cli, "show", interrupt)
+    file = tmp_path / "hunt.toml"
+    file.write_text(HUNT.format(subnet=config.subnets[0]))
+    assert cli.main(["hunt", str(file), "--apply", "--out", str(tmp_path / "h")]) == 3
+    [directory] = (tmp_path / "h").iterdir()
+    assert cli.main(["destroy", str(directory), "--apply"]) == 0
+    capsys.readouterr()
+    before = len(world.calls)
+    assert cli.main(["hunt", "--resume", str(directory)]) == 3
+    assert "nothing is kept" in capsys.readouterr().out and len(world.calls) == before
+
+
+def interrupt(state, event):
+    if event["event"] == "settled":
+        raise KeyboardInterrupt
+
+
 def test_hunt_applies_writes_its_page_and_resumes(config, world, tmp_path, capsys, monkeypatch):
     hosts = SimulatedHosts(world)
     monkeypatch.setattr(cli, "AnsibleHosts", lambda *_: hosts)

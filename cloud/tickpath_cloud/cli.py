@@ -145,6 +145,8 @@ def _hunt(options: argparse.Namespace) -> int:
         print(table.result(state, state.last_at))
         return DONE
     if options.resume:
+        if is_over(options.resume):
+            return NO_RESULT
         return hunt(load(options.resume / CONFIG), options.resume, time.time)
     config = load(options.file)
     name = _name(config)
@@ -166,6 +168,26 @@ def _hunt(options: argparse.Namespace) -> int:
     return hunt(config, directory, time.time)
 
 
+def is_over(directory: Path) -> bool:
+    """Says so after a `destroy` that came midway. Hosts would be gone, and called unreachable."""
+    over = Launches(directory / LAUNCHES).is_destroyed and not any(
+        event["event"] == "closed" for event in journal.read(directory / JOURNAL)
+    )
+    if over:
+        print(
+            f"nothing is kept: {directory} was destroyed. `hunt --replay` shows what a hunt had "
+            "found; begin anew with `hunt FILE --apply` or `matrix FILE --apply`"
+        )
+    return over
+
+
+def _destroy_all(cloud: Ec2) -> list[str]:
+    left = cloud.destroy()
+    if not left:
+        cloud.launches.destroyed()
+    return left
+
+
 def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
     """Runs or resumes the hunt whose plan stands in the directory."""
     with journal.Journal(directory / JOURNAL) as opened:
@@ -177,7 +199,7 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
         hosts = AnsibleHosts(config, cloud, directory, progress)
         end, go_on = ending.directory_commands("hunt", directory)
         progress(f"the hunt's journal is in {directory}\nresume it: {go_on}\nremove it: {end}")
-        with ending.told(launches, end, go_on, cloud.destroy):
+        with ending.told(launches, end, go_on, lambda: _destroy_all(cloud)):
             state = Runner(opened, cloud, hosts, clock, show, time.sleep).run()
     (directory / PAGE).write_text(page.page(state, clock()))
     print(table.result(state, clock()))
@@ -223,7 +245,7 @@ def money_curve(found: list[simulate.Expectation]) -> str:
 
 def _matrix(options: argparse.Namespace) -> int:
     if options.resume:
-        return measure_matrix(options.resume)
+        return NO_RESULT if is_over(options.resume) else measure_matrix(options.resume)
     config, table_of = load(options.file), load_matrix(options.file)
     print(check(config, table_of, cells(config, table_of), features(config)))
     if not options.apply:
@@ -272,7 +294,7 @@ def _destroy(options: argparse.Namespace) -> int:
         print("\n".join(left) if left else f"nothing is left of {name}")
         print("nothing was removed: --apply does it" if left else "")
         return DONE
-    left = cloud.destroy()
+    left = _destroy_all(cloud)
     if left:
         raise CloudError(f"still there: {', '.join(left)}; run destroy again")
     print(f"nothing is left of {name}: no instance, no placement group, no security group")

@@ -79,6 +79,10 @@ class Launches:
         if gone := [known for known in instances if known in live]:
             self._append({"event": "ended", "ids": gone})
 
+    def destroyed(self) -> None:
+        """A person had everything removed: what was begun can't continue."""
+        self._append({"event": "destroyed"})
+
     # --- questions ------------------------------------------------------------------------------
 
     def pending(self, role: str, name: str | None = None) -> str | None:
@@ -91,13 +95,17 @@ class Launches:
                 found = None
         return found
 
+    @property
+    def is_destroyed(self) -> bool:
+        return any(event["event"] == "destroyed" for event in self.events)
+
     def _requests(self, name: str) -> list[Event]:
         """The last one first."""
         found = [e for e in self.events if e["event"] == "request" and e["token"] == name]
         return found[::-1]
 
     def _of(self, kind: str, name: str) -> Event | None:
-        found = (e for e in self.events if e["event"] == kind and e["token"] == name)
+        found = (e for e in self.events if e["event"] == kind and e.get("token") == name)
         return next(found, None)
 
     def ids(self, role: str | None = None, since: float = 0.0) -> list[str]:
