@@ -15,7 +15,7 @@ from fake_aws.permissions import Need, allowed
 VIA = "cloudformation.amazonaws.com"
 CALLER: ContextVar[list[dict] | None] = ContextVar("policy of who calls", default=None)
 
-_TAG = "ec2:CreateTags"
+_TAG, _RUN = "ec2:CreateTags", "ec2:RunInstances"
 
 # By type: to create one, to delete one.
 ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -35,7 +35,7 @@ ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "AWS::EC2::Instance": (
         (
-            "ec2:RunInstances", "ec2:DescribeInstances", "ec2:DescribeVolumes",
+            "ec2:DescribeInstances", "ec2:DescribeVolumes",
             "ec2:ModifyInstanceAttribute", _TAG,
         ),
         ("ec2:TerminateInstances", "ec2:DescribeInstances"),
@@ -126,6 +126,7 @@ ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "AWS::ElasticLoadBalancingV2::LoadBalancer": (
         (
             "elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:AddTags",
+            "elasticloadbalancing:ModifyLoadBalancerAttributes",
             "elasticloadbalancing:DescribeLoadBalancers",
         ),
         ("elasticloadbalancing:DeleteLoadBalancer", "elasticloadbalancing:DescribeLoadBalancers"),
@@ -150,7 +151,22 @@ def ask(kind: str, *, create: bool) -> None:
     if statements is None:
         return
     for action in ACTIONS[kind][0 if create else 1]:
-        if not allowed(statements, Need(action, via=VIA)):
-            raise EC2ClientError(
-                "UnauthorizedOperation", f"You are not authorized to perform {action} for {kind}"
-            )
+        _must(statements, Need(action, via=VIA), kind)
+
+
+def ask_to_run(instance_type: str) -> None:
+    """RunInstances, which is checked for each kind of resource that it uses."""
+    statements = CALLER.get()
+    if statements is None:
+        return
+    _must(statements, Need(_RUN, "instance", via=VIA, instance_type=instance_type), "instance")
+    for kind in ("image", "launch-template", "network-interface", "security-group", "subnet",
+                 "volume"):  # fmt: skip
+        _must(statements, Need(_RUN, kind, via=VIA), kind)
+
+
+def _must(statements: list[dict], need: Need, kind: str) -> None:
+    if not allowed(statements, need):
+        raise EC2ClientError(
+            "UnauthorizedOperation", f"You are not authorized to perform {need.action} for {kind}"
+        )

@@ -42,6 +42,7 @@ def make_instance(
     for interface in properties.get("NetworkInterfaces", []):
         properties = {**properties, "SubnetId": interface["SubnetId"]}
     group = _group(properties, account_id)
+    stack_actions.ask_to_run(properties["InstanceType"])
     whole = {**cloudformation_json, "Properties": properties}
     made = _make(cls, resource_name, whole, account_id, region_name, **kwargs)
     ended = properties.get("InstanceInitiatedShutdownBehavior", "stop")

@@ -1,5 +1,6 @@
 """Stacks of tiers are made and removed with the policy `tiers`, and with no action less."""
 
+import base64
 import copy
 import json
 
@@ -118,6 +119,26 @@ def test_the_policy_is_minimal(limited, number, action):
     with pytest.raises(CloudError, match=DENIED):
         for act in ACTS:
             act(limited)
+
+
+def test_a_stack_launches_no_type_that_the_policy_does_not_name(limited):
+    """An identity that could deploy a stack could launch metal for $4 an hour."""
+    limited.allow(policy.policy("tiers"))
+    with pytest.raises(CloudError, match=DENIED):
+        limited.venue(InstanceType="c7i.metal-24xl")
+
+
+def test_the_exchange_of_a_stack_is_no_root_and_takes_any_token_only_if_asked(limited):
+    limited.allow(policy.policy("tiers"))
+    started = []
+    for more in ({}, {"AnyToken": "true"}):
+        limited.venue(**more)
+        [instance] = [i for i in limited.world.instances.values() if i._state.name == "running"]
+        started.append(str(base64.b64decode(instance.user_data), "utf-8").splitlines()[-1])
+        limited.end("venue")
+    as_user = "exec runuser -u tickpath -- /usr/local/bin/tickpath exchange"
+    assert started[0] == f"{as_user} --tokens /etc/tickpath/tokens.toml --listen 0.0.0.0:8888"
+    assert started[1] == f"{as_user} --any-token --listen 0.0.0.0:8888"
 
 
 def test_only_by_a_stack_and_only_by_ours(limited):

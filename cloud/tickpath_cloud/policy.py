@@ -203,6 +203,8 @@ _RECEIVER = [
 # --- tiers: CloudFormation acts in the caller's name ---------------------------------------------
 
 _STACKS = ["arn:aws:cloudformation:*:*:stack/tickpath-tiers-*/*"]
+# Types that a stack may launch. The widest is some hundred dollars a month; add the type of yours.
+TIERS_TYPES = ("*.medium", "*.large", "*.xlarge", "*.2xlarge")
 _BY_STACKS = {"ForAnyValue:StringEquals": {"aws:CalledVia": ["cloudformation.amazonaws.com"]}}
 _TIERS = [
     {
@@ -271,7 +273,6 @@ _TIERS = [
             "ec2:ModifyVpcEndpointServicePermissions",
             "ec2:ReleaseAddress",
             "ec2:RevokeSecurityGroupIngress",
-            "ec2:RunInstances",
             "ec2:TerminateInstances",
             "elasticloadbalancing:AddTags",
             "elasticloadbalancing:CreateListener",
@@ -281,6 +282,7 @@ _TIERS = [
             "elasticloadbalancing:DeleteLoadBalancer",
             "elasticloadbalancing:DeleteTargetGroup",
             "elasticloadbalancing:Describe*",
+            "elasticloadbalancing:ModifyLoadBalancerAttributes",
             "elasticloadbalancing:RegisterTargets",
             "ram:CreateResourceShare",
             "ram:DeleteResourceShare",
@@ -289,6 +291,16 @@ _TIERS = [
         ],
         ["*"],
         _BY_STACKS,
+    ),
+    _allow(
+        ["ec2:RunInstances"],
+        [*_USED, "launch-template/*", "network-interface/*", "volume/*"],
+        _BY_STACKS,
+    ),
+    _allow(
+        ["ec2:RunInstances"],
+        ["instance/*"],
+        {**_BY_STACKS, "StringLike": {"ec2:InstanceType": [*TIERS_TYPES]}},
     ),
 ]
 
