@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from datetime import datetime
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -99,6 +100,9 @@ def run_instances(self: Any) -> Any:
     _refuse_wrong_zone(self, group)
     response = _run_instances(self)
     for instance in _instances(response):
+        if not self._get_param("BlockDeviceMappings", []):
+            for device in instance.block_device_mapping.values():
+                device.delete_on_termination = False  # as the image has it
         _place(instance, group)
         instance.client_token = token
         _start(instance)
@@ -173,6 +177,22 @@ def terminate_instances(self: Any) -> Any:
     return response
 
 
+def describe_images(self: Any) -> ActionResult:
+    """Any image exists. It keeps its volume, as some of the marketplace's do."""
+    volume = {"VolumeSize": 8, "VolumeType": "gp3"}
+    kept = {"DeviceName": "/dev/sda1", "Ebs": {**volume, "DeleteOnTermination": False}}
+    found = [
+        {
+            "ImageId": known,
+            "State": "available",
+            "BlockDeviceMappings": [kept],
+            "CreationDate": datetime(2026, 1, 1),
+        }
+        for known in self._get_param("ImageIds", [])
+    ]
+    return ActionResult({"Images": found})
+
+
 def describe_spot_price_history(self: Any) -> ActionResult:
     """One price on a page; the dearer ones of the past, too, unless a start is asked for."""
     wanted = self._get_param("InstanceTypes", [])
@@ -200,6 +220,7 @@ def install() -> None:
     for method in (
         create_placement_group, describe_placement_groups, delete_placement_group, run_instances,
         terminate_instances, describe_spot_price_history, describe_instances,
+        describe_images,
     ):  # fmt: skip
         setattr(EC2Response, method.__name__, method)
     Subnet.availability_zone_id = property(availability_zone_id)

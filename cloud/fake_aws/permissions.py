@@ -93,6 +93,7 @@ MAKES = {
 KINDS = {
     "i-": "instance", "vpc-": "vpc", "subnet-": "subnet", "rtb-": "route-table",
     "igw-": "internet-gateway", "pcx-": "vpc-peering-connection", "sg-": "security-group",
+    "vol-": "volume", "snap-": "snapshot", "eni-": "network-interface", "eipalloc-": "elastic-ip",
     "cr-": "capacity-reservation", "vpce-": "vpc-endpoint-service",
 }  # fmt: skip
 # Resources of these for which an action needs no permission.

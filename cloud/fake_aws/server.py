@@ -103,7 +103,7 @@ class Fake:
         if (kind := wanted.get("instanceType")) is not None:
             usages = {f"BoxUsage:{kind}": ON_DEMAND[kind]} if kind in ON_DEMAND else {}
         else:
-            usages = BY_HOUR.get(wanted.get("productFamily") or wanted["operation"], {})
+            usages = next((BY_HOUR[v] for v in wanted.values() if v in BY_HOUR), {})
         return {"PriceList": [json.dumps(_product(*pair)) for pair in usages.items()]}
 
 

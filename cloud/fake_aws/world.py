@@ -24,6 +24,8 @@ BY_HOUR = {  # by product family or operation; usage -> price, with what is no h
     "VpcEndpoint": {"VpcEndpoint-Bytes": 0.01, "VpcEndpoint-Hours": 0.01},
     "NAT Gateway": {"RegionalNatGateway-Hours": 9.0, "NatGateway-Bytes": 0.045,
                     "NatGateway-Hours": 0.045},
+    "gp3": {"EBS:VolumeP-IOPS.gp3": 0.0055, "EBS:VolumeUsage.gp3": 0.088},
+    "VPCPublicIPv4Address": {"PublicIPv4:IdleAddress": 0.004, "PublicIPv4:InUseAddress": 0.005},
     "TransitGatewayVPC": {"TransitGateway-Bytes": 0.02, "TransitGateway-Hours": 0.05},
 }  # fmt: skip
 

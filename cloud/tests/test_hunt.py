@@ -71,8 +71,10 @@ def test_destroy_ends_with_proof_and_may_be_repeated(hunt):
 
 def test_spot_prices_are_complete_and_of_now(config, world):
     """The first page alone was read, and the dearest price of 90 days was taken for today's."""
-    found = make_plan(replace(config, spot=True), "test-1", world.now).settings.candidates
-    shares = [float(c.price) / ON_DEMAND[c.type] for c in found if c.market == "spot"]
+    plan = make_plan(replace(config, spot=True), "test-1", world.now)
+    found = plan.settings.candidates
+    more = plan.besides.hourly
+    shares = [float(c.price - more) / ON_DEMAND[c.type] for c in found if c.market == "spot"]
     assert shares == pytest.approx([SPOT_SHARE] * 2, rel=0.01)
 
 

@@ -225,6 +225,6 @@ def test_the_budget_counts_the_worst_case(run, wide, server):
     with pytest.raises(CloudError, match="worst case"):
         run(TABLE, Hosts([]), replace(wide, budget=Decimal(1)))
     assert not admin(server).describe_instances()["Reservations"]
-    one = check(wide, ONE, cells(wide, ONE), features(wide))
-    two = check(wide, replace(ONE, pair=True), cells(wide, ONE), features(wide))
+    one = check(wide, ONE, cells(wide, ONE), features(wide, ONE))
+    two = check(wide, replace(ONE, pair=True), cells(wide, ONE), features(wide, ONE))
     assert "makes 2 instances" in one and "makes 4 instances, in 2 pairs" in two

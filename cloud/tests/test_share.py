@@ -335,7 +335,7 @@ def test_only_what_was_asked_for_is_allowed(two):
 def test_the_plan_has_prices_and_makes_nothing(two):
     made = two.grant()
     said = two.receiver(made).plan()
-    assert "$0.18 an hour, $4.29 at worst" in said and made.zone_id in said
+    assert "$0.20 an hour, $4.58 at worst" in said and made.zone_id in said
     assert not two.ec2["receiver"].describe_vpc_peering_connections()["VpcPeeringConnections"]
     with pytest.raises(CloudError, match="worst case costs"):
         two.receiver(made, budget=Decimal(1)).plan()

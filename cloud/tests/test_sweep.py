@@ -10,7 +10,8 @@ from tickpath_cloud.share.network import ReceiverNetwork
 from tickpath_cloud.share.offer import Offer
 
 KINDS = [
-    "reservation", "peering", "security group", "internet gateway", "subnet", "VPC",
+    "reservation", "volume", "snapshot", "address", "interface", "peering", "security group",
+    "internet gateway", "subnet", "VPC",
 ]  # fmt: skip
 
 
@@ -37,7 +38,20 @@ def left_by_a_receiver(world, server):
         AvailabilityZone=zone["ZoneName"], PlacementGroupArn=group["GroupArn"],
         TagSpecifications=[{"ResourceType": "capacity-reservation", "Tags": held}],
     )  # fmt: skip
+    loose(ec2, subnet, held)
     return vpc
+
+
+def loose(ec2, subnet, held):
+    """Made by an image's settings or by a person, with our tags."""
+
+    def tagged(kind):
+        return {"TagSpecifications": [{"ResourceType": kind, "Tags": held}]}
+
+    volume = ec2.create_volume(AvailabilityZone=f"{REGION}a", Size=8, **tagged("volume"))
+    ec2.create_snapshot(VolumeId=volume["VolumeId"], **tagged("snapshot"))
+    ec2.allocate_address(Domain="vpc", **tagged("elastic-ip"))
+    ec2.create_network_interface(SubnetId=subnet, **tagged("network-interface"))
 
 
 def orphans(ec2, world):

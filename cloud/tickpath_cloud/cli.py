@@ -247,7 +247,7 @@ def _matrix(options: argparse.Namespace) -> int:
     if options.resume:
         return NO_RESULT if is_over(options.resume) else measure_matrix(options.resume)
     config, table_of = load(options.file), load_matrix(options.file)
-    print(check(config, table_of, cells(config, table_of), features(config)))
+    print(check(config, table_of, cells(config, table_of), features(config, table_of)))
     if not options.apply:
         print("nothing was created: add --apply to create it")
         return DONE

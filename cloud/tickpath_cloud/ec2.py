@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from tickpath_cloud import tags
+from tickpath_cloud import images, tags
 from tickpath_cloud.aws import PAUSES_SECONDS, call, client, drop, pages, pause
 from tickpath_cloud.config import Config
 from tickpath_cloud.errors import CloudError, Refused
@@ -66,6 +66,7 @@ class Ec2:
         self.ena: dict[str, Any] = {}  # of the network adapter: express, queues
         self._subnets: list[dict] | None = None
         self._group: str | None = None
+        self._volumes: dict[str, list[dict]] = {}  # by image
 
     # --- what there is --------------------------------------------------------------------------
 
@@ -75,6 +76,12 @@ class Ec2:
             found = call(self.ec2.describe_subnets, SubnetIds=asked)["Subnets"]
             self._subnets = sorted(found, key=lambda subnet: asked.index(subnet["SubnetId"]))
         return self._subnets
+
+    def volumes(self) -> list[dict]:
+        image = self.config.image
+        if image not in self._volumes:
+            self._volumes[image] = images.volumes(self.ec2, image)
+        return self._volumes[image]
 
     def wait_for(self, arms: list[str]) -> None:
         """Until they run: before, AWS tells no public address of theirs."""
@@ -178,6 +185,7 @@ class Ec2:
             "ImageId": self.config.image,
             "InstanceType": action.candidate.type,
             **self._interface(subnet["SubnetId"], self.security_group(expires)),
+            **images.ending(self.volumes()),
             "Placement": placement,
             "InstanceInitiatedShutdownBehavior": "terminate",
             "UserData": user_data(settings.ttl_seconds),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from tickpath_cloud import tags
+from tickpath_cloud import images, prices, tags
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import Ec2
@@ -17,6 +16,7 @@ from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.settings import Candidate, Settings
 from tickpath_cloud.money import cost, dollars
+from tickpath_cloud.prices import Besides, on_demand_price
 
 QUOTA = {"on-demand": "L-1216C47A", "spot": "L-34B43A08"}  # vCPUs of standard families
 
@@ -30,6 +30,7 @@ class Plan:
     worst: Decimal  # all probes until their time to live, the kept ones until theirs
     vcpus: int
     quota_vcpus: float
+    besides: Besides  # in the price of each candidate
 
 
 def worst_case(settings: Settings) -> Decimal:
@@ -56,10 +57,12 @@ def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
     account = call(client("sts", config.region).get_caller_identity)["Account"]
     ec2 = Ec2(config, hunt, clock)
     zones = tuple(dict.fromkeys(s["AvailabilityZoneId"] for s in ec2.subnets()))
+    pricing = client("pricing", "us-east-1")
+    more = besides(config, ec2.ec2, pricing, config.image)
     settings = Settings(
         hunt=hunt,
         arms=config.arms,
-        candidates=candidates(config, ec2.ec2),
+        candidates=candidates(config, ec2.ec2, pricing, more.hourly),
         budget=config.budget,
         zones=zones,
         shared_groups=config.shared_groups,
@@ -92,7 +95,14 @@ def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
     )["Quota"]["Value"]  # fmt: skip
     dearest = max(candidate.price for candidate in settings.candidates)
     plan = Plan(
-        settings, account, config.region, probes * dearest, worst_case(settings), vcpus, quota
+        settings,
+        account,
+        config.region,
+        probes * dearest,
+        worst_case(settings),
+        vcpus,
+        quota,
+        more,
     )
     _check(plan)
     check_permissions(ec2, settings)
@@ -118,15 +128,23 @@ def _vcpus(ec2: Any, types: tuple[str, ...]) -> int:
     return max(entry["VCpuInfo"]["DefaultVCpus"] for entry in found)
 
 
-def candidates(config: Config, ec2: Any) -> tuple[Candidate, ...]:
-    """Spot first where it is allowed, in the order of the file."""
+def besides(config: Config, ec2: Any, pricing: Any, image: str) -> Besides:
+    """Volumes of the image, and an address if the subnets give one."""
+    subnets = call(ec2.describe_subnets, SubnetIds=list(config.subnets))["Subnets"]
+    public = any(subnet.get("MapPublicIpOnLaunch", True) for subnet in subnets)
+    held = images.sizes(images.volumes(ec2, image))
+    return prices.besides(pricing, config.region, held, public)
+
+
+def candidates(config: Config, ec2: Any, pricing: Any, more: Decimal) -> tuple[Candidate, ...]:
+    """Spot first where it is allowed, in the order of the file; `more` is in each price."""
     found = []
     if config.spot:
         spot = _spot_prices(ec2, config.instance_types)
-        found += [Candidate(t, "spot", spot[t]) for t in config.instance_types if t in spot]
-    pricing = client("pricing", "us-east-1")
+        found += [Candidate(t, "spot", spot[t] + more) for t in config.instance_types if t in spot]
     for kind in config.instance_types:
-        found.append(Candidate(kind, "on-demand", on_demand_price(pricing, kind, config.region)))
+        price = on_demand_price(pricing, kind, config.region)
+        found.append(Candidate(kind, "on-demand", price + more))
     return tuple(found)
 
 
@@ -141,25 +159,6 @@ def _spot_prices(ec2: Any, types: tuple[str, ...]) -> dict[str, Decimal]:
         kind = entry["InstanceType"]
         prices[kind] = max(prices.get(kind, Decimal(0)), Decimal(entry["SpotPrice"]))
     return prices
-
-
-def on_demand_price(pricing: Any, kind: str, region: str) -> Decimal:
-    wanted = {
-        "instanceType": kind, "regionCode": region, "operatingSystem": "Linux",
-        "preInstalledSw": "NA", "tenancy": "Shared", "capacitystatus": "Used",
-    }  # fmt: skip
-    filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in wanted.items()]
-    found = pages(pricing, "get_products", "PriceList", ServiceCode="AmazonEC2", Filters=filters)
-    if not found:
-        raise CloudError(f"AWS has no price for {kind} in {region}: is the type offered there?")
-    return hourly_usd(json.loads(found[0]))
-
-
-def hourly_usd(product: dict[str, Any]) -> Decimal:
-    """Price by the hour in an entry of AWS's price list."""
-    term = next(iter(product["terms"]["OnDemand"].values()))
-    dimension = next(iter(term["priceDimensions"].values()))
-    return Decimal(dimension["pricePerUnit"]["USD"])
 
 
 def check_permissions(ec2: Ec2, settings: Settings) -> None:
@@ -209,11 +208,12 @@ def text(plan: Plan) -> str:
         f"  until      a further wave promises less than {settings.gain_min:.2%}, or money or time "
         "for it is short",
         f"  launches   {ways}",
+        f"  of that    {plan.besides}",
         f"  vCPUs      {plan.vcpus} of a quota of {plan.quota_vcpus:.0f}",
         f"  costs      {dollars(plan.per_hour)} an hour while {alive} probes run",
         f"  at worst   {dollars(plan.worst)}: all waves, {alive} probes for {hours} since this "
         f"program died, {settings.keep} kept for {settings.keep_seconds / 3600:g} h",
         f"  budget     {dollars(settings.budget)}. The hunt stops before its instances cost more; "
-        "AWS knows no such limit. Volumes, addresses and traffic are not counted",
+        "AWS knows no such limit. Traffic is not counted",
         f"  ends       every instance shuts itself down after {hours}, also if this program dies",
     ])  # fmt: skip

@@ -23,6 +23,7 @@ _LOOK = [
     "ec2:DescribeSecurityGroups",
 ]
 _PLAN = [
+    "ec2:DescribeImages",
     "ec2:DescribeInstanceTypes",
     "ec2:DescribeSpotPriceHistory",
     "ec2:DescribeSubnets",
@@ -60,7 +61,14 @@ _MAKE = [
 ]
 _MATRIX = [
     _allow(
-        [*_LOOK, "ec2:DescribeInstanceTypes", "ec2:DescribeSubnets", "pricing:GetProducts"], ["*"]
+        [
+            *_LOOK,
+            "ec2:DescribeImages",
+            "ec2:DescribeInstanceTypes",
+            "ec2:DescribeSubnets",
+            "pricing:GetProducts",
+        ],
+        ["*"],
     ),
     _RUN,
     _RUN_IN,
@@ -153,12 +161,29 @@ _LEAVE = _allow(
     [*_MADE, "capacity-reservation/*"],
     _OURS,
 )
+_LOOK_AT_THE_REST = [
+    "ec2:DescribeAddresses",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSnapshots",
+    "ec2:DescribeVolumes",
+]
+_END_THE_REST = _allow(
+    [
+        "ec2:DeleteNetworkInterface",
+        "ec2:DeleteSnapshot",
+        "ec2:DeleteVolume",
+        "ec2:ReleaseAddress",
+    ],
+    ["network-interface/*", "snapshot/*", "volume/*", "elastic-ip/*"],
+    _OURS,
+)
 _RECEIVER = [
     _allow(
         [
             *_LOOK,
             *_LOOK_AT_NETWORKS,
             "ec2:DescribeAvailabilityZones",
+            "ec2:DescribeImages",
             "pricing:GetProducts",
             "ram:GetResourceShareInvitations",
         ],
@@ -307,7 +332,13 @@ _TIERS = [
 _STATEMENTS = {
     "matrix": _MATRIX,
     "hunt": [_allow([*_LOOK, *_PLAN], ["*"]), *_MAKE, _END],
-    "sweep": [_allow([*_LOOK, *_LOOK_AT_NETWORKS], ["*"]), _END, _END_ROUTES, _LEAVE],
+    "sweep": [
+        _allow([*_LOOK, *_LOOK_AT_NETWORKS, *_LOOK_AT_THE_REST], ["*"]),
+        _END,
+        _END_ROUTES,
+        _LEAVE,
+        _END_THE_REST,
+    ],
     "destroy": [_allow(_LOOK, ["*"]), _END],
     "fleet": [_allow(["ec2:DescribeInstances"], ["*"])],  # an inventory of EC2's tags
     "share-owner": _OWNER,

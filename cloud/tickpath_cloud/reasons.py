@@ -41,6 +41,8 @@ TABLE = {
     "InvalidInstanceID.NotFound": _LATE,
     "InvalidNetworkInterfaceID.NotFound": _LATE,
     "InvalidVolume.NotFound": _LATE,
+    "InvalidSnapshot.NotFound": _LATE,
+    "InvalidAllocationID.NotFound": _LATE,
     "InvalidSubnetID.NotFound": _LATE,
     "InvalidVpcID.NotFound": _LATE,
     "InvalidInternetGatewayID.NotFound": _LATE,

@@ -25,12 +25,13 @@ class Kind:
     remove: Callable[[Any, dict], None]
     alive: tuple[str, list[str]] | None = None  # filter: AWS shows for a while what is gone
     tag_filters: bool = True  # the operation has them
+    more: tuple[tuple[str, list[str]], ...] = ()  # arguments: AWS lists what others publish, too
 
     def find(self, ec2: Any, hunt: str | None = None) -> list[dict]:
         """Those of one hunt, or of all."""
         alive = [{"Name": self.alive[0], "Values": self.alive[1]}] if self.alive else []
         tagged = (of_hunt(hunt) if hunt else OURS) if self.tag_filters else []
-        found = pages(ec2, self.operation, self.key, Filters=[*tagged, *alive])
+        found = pages(ec2, self.operation, self.key, Filters=[*tagged, *alive], **dict(self.more))
         held = [(tags.value(resource, tags.HUNT), resource) for resource in found]
         return [resource for of, resource in held if of is not None and hunt in (None, of)]
 
@@ -88,6 +89,30 @@ PEERING = Kind(
     "peering", "describe_vpc_peering_connections", "VpcPeeringConnections",
     "VpcPeeringConnectionId", _end_peering, ("status-code", PEERED),
 )  # fmt: skip
+# These outlive an instance by its image's settings, or were made by hand with our tags.
+LOOSE = (
+    Kind(
+        "volume", "describe_volumes", "Volumes", "VolumeId",
+        lambda ec2, found: drop(ec2.delete_volume, VolumeId=found["VolumeId"]),
+        ("status", ["available", "error"]),
+    ),
+    Kind(
+        "snapshot", "describe_snapshots", "Snapshots", "SnapshotId",
+        lambda ec2, found: drop(ec2.delete_snapshot, SnapshotId=found["SnapshotId"]),
+        more=(("OwnerIds", ["self"]),),
+    ),
+    Kind(
+        "address", "describe_addresses", "Addresses", "AllocationId",
+        lambda ec2, found: drop(ec2.release_address, AllocationId=found["AllocationId"]),
+    ),
+    Kind(
+        "interface", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId",
+        lambda ec2, found: drop(
+            ec2.delete_network_interface, NetworkInterfaceId=found["NetworkInterfaceId"]
+        ),
+        ("status", ["available"]),
+    ),
+)  # fmt: skip
 NETWORK = (
     PEERING,
     Kind(
@@ -100,4 +125,4 @@ NETWORK = (
     Kind("subnet", "describe_subnets", "Subnets", "SubnetId", _delete_subnet),
     Kind("VPC", "describe_vpcs", "Vpcs", "VpcId", _delete_vpc),
 )  # fmt: skip
-ALL = (RESERVATION, GROUP, *NETWORK)
+ALL = (RESERVATION, GROUP, *LOOSE, *NETWORK)

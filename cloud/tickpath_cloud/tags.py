@@ -28,5 +28,5 @@ def seconds(text: str) -> float:
 
 
 def value(resource: dict, key: str) -> str | None:
-    pairs: Iterable[dict] = resource.get("Tags") or []
+    pairs: Iterable[dict] = resource.get("Tags") or resource.get("TagSet") or []
     return next((tag["Value"] for tag in pairs if tag["Key"] == key), None)

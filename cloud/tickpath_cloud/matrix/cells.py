@@ -11,7 +11,8 @@ from tickpath_cloud.aws import client, pages
 from tickpath_cloud.config import Config, read
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.money import cost, dollars
-from tickpath_cloud.plan import on_demand_price
+from tickpath_cloud.plan import besides
+from tickpath_cloud.prices import on_demand_price
 
 CELLS_MAX = 100
 ENA = ("express", "queues")
@@ -50,8 +51,14 @@ class Features:
     vcpus: int
     metal: bool
     instance_store: bool
+    besides: Decimal = Decimal(0)  # volumes and public address, by the hour
     ptp: bool = False  # a PTP hardware clock
     ena_express: bool = False
+
+    @property
+    def hourly(self) -> Decimal:
+        """All that an instance costs, in US dollars."""
+        return self.price + self.besides
 
     def __str__(self) -> str:
         words = [f"{self.vcpus} vCPUs"]
@@ -87,16 +94,18 @@ def cells(config: Config, matrix: Matrix) -> list[Cell]:
     return [Cell(f"cell-{i:02}", *cell) for i, cell in enumerate(found, 1)]
 
 
-def features(config: Config) -> dict[str, Features]:
+def features(config: Config, matrix: Matrix) -> dict[str, Features]:
     ec2, pricing = client("ec2", config.region), client("pricing", "us-east-1")
     types = list(config.instance_types)
     found = pages(ec2, "describe_instance_types", "InstanceTypes", InstanceTypes=types)
+    more = [besides(config, ec2, pricing, image).hourly for image in matrix.images.values()]
     return {
         entry["InstanceType"]: Features(
             on_demand_price(pricing, entry["InstanceType"], config.region),
             entry["VCpuInfo"]["DefaultVCpus"],
             entry["BareMetal"],
             entry["InstanceStorageSupported"],
+            max(more, default=Decimal(0)),
             entry.get("PhcSupport") == "supported",
             entry.get("NetworkInfo", {}).get("EnaSrdSupported", False),
         )
@@ -112,7 +121,7 @@ def check(config: Config, matrix: Matrix, plan: list[Cell], known: dict[str, Fea
     """The plan in words; raises if it could cost more than the budget."""
     each = hosts_per_cell(matrix)
     seconds = config.ttl_hours * 3600
-    worst = each * sum((cost(known[cell.type].price, seconds) for cell in plan), Decimal(0))
+    worst = each * sum((cost(known[cell.type].hourly, seconds) for cell in plan), Decimal(0))
     if worst > config.budget:
         raise CloudError(
             f"the worst case costs {dollars(worst)}, the budget is {dollars(config.budget)}: raise "
@@ -121,7 +130,8 @@ def check(config: Config, matrix: Matrix, plan: list[Cell], known: dict[str, Fea
     pairs = f", in {len(plan)} pairs, a placement group each," if matrix.pair else ""
     return (
         f"makes {each * len(plan)} instances{pairs} in {config.region}, costs {dollars(worst)} at "
-        f"worst ({config.ttl_hours:g} h each), budget {dollars(config.budget)}"
+        f"worst ({config.ttl_hours:g} h each, volumes and addresses too), budget "
+        f"{dollars(config.budget)}"
     )
 
 

@@ -56,7 +56,7 @@ class Measuring:
     ) -> None:  # fmt: skip
         self.config, self.matrix, self.hosts = config, matrix, hosts
         self.clock, self.journal = clock, journal
-        plan, known = cells(config, matrix), features(config)
+        plan, known = cells(config, matrix), features(config, matrix)
         check(config, matrix, plan, known)
         self.rows = {cell.name: Row(cell, known[cell.type]) for cell in plan}
         launches = Launches(journal.path.with_name(LAUNCHES))
@@ -125,7 +125,7 @@ class Measuring:
         if why := refusal(self.matrix, cell, row.features):
             return {cell.name: {"why": why}}
         zone = self.cloud.subnets()[0]["AvailabilityZoneId"]
-        candidate = Candidate(cell.type, "on-demand", row.features.price)
+        candidate = Candidate(cell.type, "on-demand", row.features.hourly)
         settings = Settings(
             hunt=self.cloud.hunt, arms=max(len(self.rows), 2), keep=1, candidates=(candidate,),
             budget=self.config.budget, ttl_seconds=int(self.config.ttl_hours * 3600),

@@ -15,7 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tickpath_cloud import removal, tags
+from tickpath_cloud import images, removal, tags
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import read, settings_of
 from tickpath_cloud.ec2 import launch
@@ -33,7 +33,7 @@ from tickpath_cloud.instances import (
 )
 from tickpath_cloud.launches import Launches, token
 from tickpath_cloud.money import cost, dollars
-from tickpath_cloud.plan import on_demand_price
+from tickpath_cloud.prices import Besides, besides, on_demand_price
 from tickpath_cloud.share.network import ReceiverNetwork
 from tickpath_cloud.share.offer import Offer
 
@@ -98,7 +98,8 @@ class Receiver:
     def plan(self) -> str:
         """The plan and its cost; makes nothing. Raises if it could not work."""
         self._check()
-        price = self._price()
+        more = self._besides()
+        price = self._price() + more.hourly
         hours = self.settings.ttl_hours
         worst = self.settings.count * cost(price, 3600 * hours)
         if worst > self.settings.budget:
@@ -115,10 +116,15 @@ class Receiver:
             f"{self.offer.owner_vpc}",
             f"  launches   {self.settings.count} {self.settings.instance_type} into "
             f"{self.offer.group}" + (", reserves their capacity" if self.settings.reserve else ""),
+            f"  of each    {more}",
             f"  costs      {dollars(self.settings.count * price)} an hour, {dollars(worst)} at "
             f"worst until they end themselves after {hours:g} h",
             f"  budget     {dollars(self.settings.budget)}",
         ])  # fmt: skip
+
+    def _besides(self) -> Besides:
+        held = images.sizes(images.volumes(self.ec2, self.settings.image))
+        return besides(self.pricing, self.offer.region, held, not self.settings.vpc)
 
     def _price(self) -> Decimal:
         return on_demand_price(self.pricing, self.settings.instance_type, self.offer.region)
@@ -247,7 +253,8 @@ class Receiver:
             share = hashlib.sha256(self.offer.share.encode()).hexdigest()[:8]
             name = pending or token(self.name, share, self.launches.count(self.name))
             launched = launch(
-                self.ec2, self.launches, name, self.name, self._price(), self.clock(),
+                self.ec2, self.launches, name, self.name, self._price() + self._besides().hourly,
+                self.clock(),
                 lambda: self._run_arguments(subnet, security, missing),
             )  # fmt: skip
             new |= {instance["InstanceId"] for instance in launched}
@@ -258,6 +265,7 @@ class Receiver:
         arguments: dict[str, Any] = {
             "MinCount": count, "MaxCount": count, "ImageId": self.settings.image,
             "InstanceType": self.settings.instance_type,
+            **images.ending(images.volumes(self.ec2, self.settings.image)),
             # A group of another account is known by its id only.
             "Placement": {"GroupId": self.offer.group},
             "InstanceInitiatedShutdownBehavior": "terminate",

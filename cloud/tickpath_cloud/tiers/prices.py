@@ -2,26 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
-
-from tickpath_cloud.aws import pages
-from tickpath_cloud.plan import hourly_usd
-
-
-@dataclass(frozen=True)
-class Item:
-    """Something that costs until it is deleted. `usage` ends its type of usage on the bill."""
-
-    name: str
-    service: str
-    field: str
-    value: str
-    usage: str
-
+from tickpath_cloud.prices import Item
 
 _WITH = {
     "ClientPrincipal": Item(
@@ -54,20 +35,3 @@ def items(asked: dict[str, str]) -> list[Item]:
     """Priced items that the parameters of a template ask for."""
     keys = [key for key in ("ClientPrincipal", "EdgeCertificate") if asked.get(key)]
     return [_WITH[key] for key in (*keys, asked.get("Way", "")) if key in _WITH]
-
-
-def hourly(pricing: Any, item: Item, region: str) -> Decimal | None:
-    """US dollars; None: the list has no such price for the region."""
-    filters = {item.field: item.value, "regionCode": region}
-    found = pages(
-        pricing, "get_products", "PriceList", ServiceCode=item.service,
-        Filters=[{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in filters.items()],
-    )  # fmt: skip
-    for text in found:
-        product = json.loads(str(text))
-        # In front of it stands the region's short name, as in EU-NatGateway-Hours.
-        if re.fullmatch(
-            rf"([A-Z0-9]+-)?{item.usage}", product["product"]["attributes"]["usagetype"]
-        ):
-            return hourly_usd(product)
-    return None

@@ -15,7 +15,7 @@ from tickpath_cloud import tags
 from tickpath_cloud.aws import call, client
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.money import cost, dollars
-from tickpath_cloud.plan import on_demand_price
+from tickpath_cloud.prices import an_hour, hourly, on_demand_price
 from tickpath_cloud.tiers import prices
 
 TEMPLATES = resources.files("tickpath_cloud") / "tiers" / "templates"
@@ -127,8 +127,7 @@ class Stacks:
         minutes, host = self._ttl_minutes(asked), asked.get("InstanceType", INSTANCE_TYPE)
         count, price = prices.hosts(asked), on_demand_price(self.pricing, host, self.region)
         lasting = {
-            item.name: prices.hourly(self.pricing, item, self.region)
-            for item in prices.items(asked)
+            item.name: hourly(self.pricing, item, self.region) for item in prices.items(asked)
         }
         known = sum((each for each in lasting.values() if each is not None), Decimal(0))
         self.hourly = count * price + known
@@ -142,8 +141,8 @@ class Stacks:
             f"makes the stack {self._full(name)} of {kind}.yaml in {self.region}",
             f"  hosts      {count} {host}, {dollars(count * price)} an hour; they end themselves "
             f"after {minutes} min",
-            *(f"  besides    {name}, {_an_hour(each)}" for name, each in lasting.items()),
-            f"  costs      {dollars(worst)} in {minutes} min, and the bytes",
+            *(f"  besides    {name}, {an_hour(each)}" for name, each in lasting.items()),
+            f"  costs      {dollars(worst)} in {minutes} min, without bytes, volumes and addresses",
         ]
         if lasting:
             lines.append("  destroy    hosts end themselves, the rest costs until `tiers destroy`")
@@ -229,7 +228,3 @@ class Stacks:
         if not minutes.isdigit():
             raise CloudError(f"TtlMinutes is {minutes!r}: write minutes, 10 or more")
         return int(minutes)
-
-
-def _an_hour(price: Decimal | None) -> str:
-    return "AWS's list has no price for it here" if price is None else f"{dollars(price)} an hour"
