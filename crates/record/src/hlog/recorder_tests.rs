@@ -143,6 +143,7 @@ fn the_measured_part_is_from_the_first_interval_to_the_last() {
 #[test]
 fn the_logs_of_other_languages_writers_lie_where_they_say() {
     let writers = [
+        ("c", include_str!("../../tests/writers/c.hlog")),
         ("go", include_str!("../../tests/writers/go.hlog")),
         ("java", include_str!("../../tests/writers/java.hlog")),
         ("javascript", include_str!("../../tests/writers/javascript.hlog")),
