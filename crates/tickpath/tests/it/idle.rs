@@ -30,19 +30,26 @@ fn ticks_of_a_second(child: &Ends) -> u64 {
 
 /// With a backend that spins it sleeps until the first log-on, also where a client only connects,
 /// and again after the last client has left. In between it spins. Ten ticks are a tenth of a core:
-/// ten times what it takes, and less than a spinning thread gets on a busy machine.
+/// ten times what it takes, and less than a spinning thread gets on a busy machine. With gateway
+/// threads it and they once spun all the time.
 #[test]
 fn an_exchange_spins_only_while_somebody_is_logged_on() {
     const FEW: u64 = 10;
-    for (backend, tls) in [("spin", false), ("spin", true), ("io_uring_spin", false)] {
+    for (backend, tls, gateways) in [
+        ("spin", false, "0"),
+        ("spin", true, "0"),
+        ("spin", false, "2"),
+        ("io_uring_spin", false, "0"),
+        ("io_uring_spin", false, "1"),
+    ] {
         let mut command = tickpath();
         command.args(["exchange", "--any-token", "--book", "empty", "--backend", backend]);
-        command.args(tls.then_some("--tls-self-signed"));
+        command.args(["--gateways", gateways]).args(tls.then_some("--tls-self-signed"));
         let mut child = Ends(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
         let Some((_lines, address)) = listening_or_not(&mut child.0) else {
             testing::skip!(Kernel, "no {backend} here");
         };
-        let of = format!("{backend}, TLS {tls}");
+        let of = format!("{backend}, TLS {tls}, {gateways} gateways");
         assert!(ticks_of_a_second(&child) < FEW, "{of}: idle");
         if tls {
             continue;

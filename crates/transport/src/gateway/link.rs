@@ -2,7 +2,7 @@
 //!
 //! A gateway sleeps in epoll on its sockets, where a ring's own bell can't wake it but an eventfd
 //! can. The exchange's thread waits for several rings at once and parks. Spinning threads are never
-//! woken; they touch nothing here but [`Link::is_stopped`].
+//! woken; they only read the two flags here that tell them to stop and to sleep.
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
@@ -35,8 +35,9 @@ pub(crate) type GivenTo = Sender<Handover>;
 pub(crate) type GivenBy = Receiver<Handover>;
 
 pub(crate) struct Link {
-    /// Whether waiting threads sleep.
-    sleeps: bool,
+    /// Whether waiting threads sleep: those of a backend that spins do while nobody uses the
+    /// exchange.
+    sleeps: AtomicBool,
     bell: OwnedFd,
     /// The gateway sleeps, or is about to.
     asleep: AtomicBool,
@@ -54,7 +55,7 @@ impl Link {
     /// Made by the exchange's thread.
     pub(crate) fn new(sleeps: bool) -> io::Result<Link> {
         Ok(Link {
-            sleeps,
+            sleeps: AtomicBool::new(sleeps),
             bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             asleep: AtomicBool::new(false),
             stop: AtomicBool::new(false),
@@ -69,10 +70,27 @@ impl Link {
         self.bell.as_fd()
     }
 
+    /// Whether waiting threads sleep now.
+    #[inline]
+    pub(crate) fn sleeps(&self) -> bool {
+        self.sleeps.load(Acquire)
+    }
+
+    /// The exchange's thread is about to sleep, and the gateway may.
+    pub(crate) fn rest(&self) {
+        self.sleeps.store(true, Release);
+    }
+
+    /// Both spin from now on.
+    pub(crate) fn spin(&self) {
+        self.sleeps.store(false, Release);
+        self.ring();
+    }
+
     /// After something was sent to the gateway: wakes it if it sleeps.
     #[inline]
     pub(crate) fn wake_gateway(&self) {
-        if !self.sleeps {
+        if !self.sleeps() {
             return;
         }
         // With the fence in `falls_asleep`: either we see that it sleeps, or it sees what we sent.
@@ -100,7 +118,7 @@ impl Link {
     /// After something was sent to the exchange's thread.
     #[inline]
     pub(crate) fn wake_exchange(&self) {
-        if self.sleeps {
+        if self.sleeps() {
             self.exchange.unpark();
         }
     }

@@ -105,8 +105,7 @@ pub fn open(
         let (to_exchange, from_gateway) = ring()?;
         let (to_gateway, from_exchange) = ring()?;
         let (links, all) = (links.clone(), deals.clone());
-        let parts =
-            Parts { clock, sleeps, to_exchange, from_exchange, index, links, given, deals: all };
+        let parts = Parts { clock, to_exchange, from_exchange, index, links, given, deals: all };
         let thread = start(parts, backend, tls.clone(), Arc::clone(&prepare))
             .map_err(|source| GatewaysError::Start { gateway: index, source })?;
         gateways.push(End::new(to_gateway, from_gateway, deals[index].clone(), thread));

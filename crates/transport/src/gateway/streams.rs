@@ -23,6 +23,9 @@ const EVENTS_PER_LOOK: usize = 64;
 const WAITS_BETWEEN_CHECKS: u32 = 64;
 /// How long a sleeping thread rests before it tries a full ring again.
 const FULL_RING_REST_NS: u64 = 100_000;
+/// The first sleep of a thread that spun: what it costs if a gateway sends something before it sees
+/// that it must wake us.
+const FIRST_REST_NS: u64 = 1_000_000;
 /// A gateway that is gone. The connections that it had are gone with it.
 #[derive(Debug, thiserror::Error)]
 #[error("gateway {gateway} of {gateways} is gone, and its connections with it: {why}")]
@@ -35,7 +38,10 @@ struct GatewayGone {
 /// The set of all gateways' streams.
 pub(crate) struct Gateways {
     clock: Clock,
+    /// The backend's way of waiting.
     sleeps: bool,
+    /// A backend that spins sleeps now.
+    rests: bool,
     links: Vec<Arc<Link>>,
     ends: Vec<End>,
     streams: Vec<Option<Stream>>,
@@ -52,6 +58,7 @@ impl Gateways {
         Gateways {
             clock,
             sleeps,
+            rests: false,
             ends: Vec::with_capacity(links.len()),
             links,
             streams: Vec::new(),
@@ -200,6 +207,32 @@ impl Gateways {
         io::Error::other(GatewayGone { gateway, gateways: self.ends.len(), why })
     }
 
+    /// Looks; with `sleeps` and nothing found, sleeps until there is something or until then.
+    fn wait_so(&mut self, sleeps: bool, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let before = ready.len();
+        self.look(ready)?;
+        self.waits = self.waits.wrapping_add(1);
+        let is_idle = ready.len() == before;
+        if is_idle || self.waits.is_multiple_of(WAITS_BETWEEN_CHECKS) {
+            self.check()?;
+        }
+        if is_idle && sleeps {
+            let mut timeout_ns = until_ns.saturating_sub(self.clock.now_ns());
+            if self.waits_for_room() {
+                timeout_ns = timeout_ns.min(FULL_RING_REST_NS);
+            }
+            if timeout_ns > 0 {
+                // A gateway that sends after our look has already unparked us.
+                std::thread::park_timeout(Duration::from_nanos(timeout_ns));
+                self.look(ready)?;
+            }
+        }
+        if !self.short_of_room.is_empty() {
+            self.report_room(ready);
+        }
+        Ok(())
+    }
+
     fn say(&mut self, id: StreamId, kind: Kind) {
         let Some(&mut Stream { gateway, number, .. }) = self.stream(id) else { return };
         let end = &mut self.ends[gateway];
@@ -249,29 +282,24 @@ impl Streams for Gateways {
         self.links[stream.gateway].peer(stream.number)
     }
 
+    #[inline]
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
-        let before = ready.len();
-        self.look(ready)?;
-        self.waits = self.waits.wrapping_add(1);
-        let is_idle = ready.len() == before;
-        if is_idle || self.waits.is_multiple_of(WAITS_BETWEEN_CHECKS) {
-            self.check()?;
+        if std::mem::take(&mut self.rests) {
+            self.links.iter().for_each(|link| link.spin());
         }
-        if is_idle && self.sleeps {
-            let mut timeout_ns = until_ns.saturating_sub(self.clock.now_ns());
-            if self.waits_for_room() {
-                timeout_ns = timeout_ns.min(FULL_RING_REST_NS);
-            }
-            if timeout_ns > 0 {
-                // A gateway that sends after our look has already unparked us.
-                std::thread::park_timeout(Duration::from_nanos(timeout_ns));
-                self.look(ready)?;
-            }
+        self.wait_so(self.sleeps, until_ns, ready)
+    }
+
+    fn rest(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        if self.sleeps {
+            return self.wait_so(true, until_ns, ready);
         }
-        if !self.short_of_room.is_empty() {
-            self.report_room(ready);
+        if std::mem::replace(&mut self.rests, true) {
+            return self.wait_so(true, until_ns, ready);
         }
-        Ok(())
+        self.links.iter().for_each(|link| link.rest());
+        let first_ns = self.clock.now_ns() + FIRST_REST_NS;
+        self.wait_so(true, until_ns.min(first_ns), ready)
     }
 
     #[inline]

@@ -62,7 +62,6 @@ struct UnsentPart {
 
 pub(crate) struct Gateway {
     clock: Clock,
-    sleeps: bool,
     streams: Box<dyn Sockets>,
     to_exchange: Producer,
     from_exchange: Consumer,
@@ -86,7 +85,6 @@ pub(crate) struct Gateway {
 /// The parts of a gateway except its sockets, which its own thread makes.
 pub(crate) struct Parts {
     pub clock: Clock,
-    pub sleeps: bool,
     pub to_exchange: Producer,
     pub from_exchange: Consumer,
     pub index: usize,
@@ -97,11 +95,10 @@ pub(crate) struct Parts {
 
 impl Gateway {
     pub(crate) fn new(parts: Parts, mut streams: Box<dyn Sockets>) -> io::Result<Gateway> {
-        let Parts { clock, sleeps, to_exchange, from_exchange, index, links, given, deals } = parts;
+        let Parts { clock, to_exchange, from_exchange, index, links, given, deals } = parts;
         streams.wake_by(links[index].bell())?;
         Ok(Gateway {
             clock,
-            sleeps,
             streams,
             to_exchange,
             from_exchange,
@@ -132,13 +129,14 @@ impl Gateway {
 
     fn turn(&mut self) -> io::Result<()> {
         self.turns = self.turns.wrapping_add(1);
-        if self.sleeps || self.turns.is_multiple_of(TURNS_BETWEEN_GIVEN) {
+        let sleeps = self.links[self.index].sleeps();
+        if sleeps || self.turns.is_multiple_of(TURNS_BETWEEN_GIVEN) {
             self.take_given();
         }
         let busy = self.take_answers()?;
         self.send_on();
         let mut ready = std::mem::take(&mut self.ready);
-        let waited = self.wait(busy, &mut ready);
+        let waited = self.wait(busy, sleeps, &mut ready);
         for event in ready.drain(..) {
             match event {
                 Ready::Readable(id) => self.read(id),
@@ -153,8 +151,8 @@ impl Gateway {
         waited
     }
 
-    fn wait(&mut self, busy: bool, ready: &mut Vec<Ready>) -> io::Result<()> {
-        if !self.sleeps {
+    fn wait(&mut self, busy: bool, sleeps: bool, ready: &mut Vec<Ready>) -> io::Result<()> {
+        if !sleeps {
             return self.streams.wait(0, ready);
         }
         self.wake_exchange();
@@ -170,7 +168,8 @@ impl Gateway {
         self.take_given();
         let late = self.take_answers()? || self.told || link.is_stopped();
         let until_ns = if late { 0 } else { self.clock.now_ns() + SLEEP_NS };
-        let waited = self.streams.wait(until_ns, ready);
+        // It sleeps with a backend that spins, too: nobody uses the exchange then.
+        let waited = self.streams.rest(until_ns, ready);
         link.is_awake();
         waited
     }
