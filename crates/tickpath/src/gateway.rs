@@ -75,6 +75,7 @@ fn last_line(counts: &Counts) -> Value {
             "connections_max": counts.rejected_connections,
             "accepts_failed": counts.accepts_failed,
             "linger_ns_max": counts.cut,
+            "stuck_ns_max": counts.slow_readers,
         },
         "exchange_unreachable": counts.exchange_unreachable,
         "bytes_to_exchange": to_exchange.bytes,

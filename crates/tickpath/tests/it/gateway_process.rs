@@ -1,5 +1,8 @@
 //! `tickpath gateway` as a whole process between a client and an exchange.
 
+mod kills;
+mod limit;
+
 use crate::support::websocket::Client;
 use crate::support::*;
 use plan::trust::Trust;

@@ -204,6 +204,9 @@ impl<'a> Forwarder<'a> {
             match self.streams.write(id, &half.out) {
                 Write::Bytes { n, .. } => {
                     half.out.drain(..n);
+                    if n > 0 {
+                        half.stuck_since_ns = None;
+                    }
                     match to {
                         Side::Exchange => self.counts.to_exchange.bytes += n as u64,
                         Side::Client => self.counts.to_client.bytes += n as u64,
@@ -216,8 +219,8 @@ impl<'a> Forwarder<'a> {
         self.settle(at);
     }
 
-    /// Watches a side while something waits for it, and stops reading the other one while that is
-    /// too much.
+    /// Watches a side while something waits for it. While that is too much, the other one is not
+    /// read, and a client whose replies wait is not read either.
     fn balance(&mut self, at: usize, to: Side) {
         let pair = &mut self.pairs[at];
         let is_connecting = pair.is_connecting(to);
@@ -232,20 +235,21 @@ impl<'a> Forwarder<'a> {
                 return self.broken(at, to);
             }
         }
-        let source = pair.half_mut(to.other());
-        let pause = match source.paused {
-            // Once it is paused, everything leaves first: no change of the watch for each write.
+        let half = self.pairs[at].half_mut(to);
+        half.congested = match half.congested {
             true => waiting_bytes > 0,
             false => waiting_bytes >= self.limits.buffered_bytes_max,
         };
-        if let Some(id) = source.id
-            && pause != source.paused
-            && !source.ended
-        {
-            source.paused = pause;
-            if self.streams.watch_readable(id, !pause).is_err() {
-                self.broken(at, to.other());
-            }
+        Side::BOTH.iter().for_each(|side| self.pause_or_resume(at, *side));
+    }
+
+    fn pause_or_resume(&mut self, at: usize, side: Side) {
+        let pause = self.pairs[at].must_pause(side);
+        let half = self.pairs[at].half_mut(side);
+        let Some(id) = half.id.filter(|_| pause != half.paused && !half.ended) else { return };
+        half.paused = pause;
+        if self.streams.watch_readable(id, !pause).is_err() {
+            self.broken(at, side);
         }
     }
 
@@ -334,8 +338,23 @@ impl<'a> Forwarder<'a> {
             } else if is_over(pair.cut_at_ns) {
                 self.counts.cut += 1;
                 self.close(at);
+            } else if self.is_stuck(at, now_ns) {
+                self.counts.slow_readers += 1;
+                self.close(at);
             }
         }
+    }
+
+    /// Whether a client has taken none of too many bytes for too long: it would keep its place from
+    /// others for ever.
+    fn is_stuck(&mut self, at: usize, now_ns: u64) -> bool {
+        let client = self.pairs[at].half_mut(Side::Client);
+        if !client.congested {
+            client.stuck_since_ns = None;
+            return false;
+        }
+        let since_ns = *client.stuck_since_ns.get_or_insert(now_ns);
+        now_ns.saturating_sub(since_ns) >= self.limits.stuck_ns_max
     }
 
     /// Ends every pair; what waits leaves as far as the kernel takes it now.

@@ -7,6 +7,8 @@
 //! ```
 //!
 //! - **Backpressure**: a side is not read while [`Limits::buffered_bytes_max`] wait for the other.
+//!   A client is not read while so many of its own replies wait either, and is cut off if it takes
+//!   none of them for [`Limits::stuck_ns_max`].
 //! - **Ends are passed on**: when one side has ended, the other one gets the bytes that wait, then
 //!   the end. Its own bytes still go back, unless the first side broke. A pair that is not over
 //!   after [`Limits::linger_ns_max`] is cut.
@@ -47,10 +49,13 @@ pub struct Target<'a> {
 pub struct Limits {
     /// Clients at the same time; one more is closed at once.
     pub connections_max: usize,
-    /// Bytes that wait for one side of a pair before the other side is no longer read. One read
-    /// (64 KiB) may come on top, and what the backend has received ahead
-    /// ([`RECEIVED_AHEAD_BYTES_MAX`](crate::RECEIVED_AHEAD_BYTES_MAX)).
+    /// Bytes that wait for one side of a pair before the other side is no longer read, and the
+    /// client if they wait for it. One read (64 KiB) may come on top, and what the backend has
+    /// received ahead ([`RECEIVED_AHEAD_BYTES_MAX`](crate::RECEIVED_AHEAD_BYTES_MAX)).
     pub buffered_bytes_max: usize,
+    /// How long a client may take none of the bytes that wait for it once it is no longer read.
+    /// Sweeps find it, so it may last 0.2 s longer.
+    pub stuck_ns_max: u64,
     /// How long a connection to the exchange may take, over all its addresses.
     pub connect_ns_max: u64,
     /// How long a pair may take to end after its first side has ended.
@@ -62,6 +67,7 @@ impl Default for Limits {
         Limits {
             connections_max: 1024,
             buffered_bytes_max: 64 * 1024,
+            stuck_ns_max: 10_000_000_000,
             connect_ns_max: 1_000_000_000,
             linger_ns_max: 1_000_000_000,
         }
@@ -90,6 +96,8 @@ pub struct Counts {
     pub exchange_unreachable: u64,
     /// Pairs cut at `linger_ns_max`.
     pub cut: u64,
+    /// Clients cut off at `stuck_ns_max`.
+    pub slow_readers: u64,
     /// From clients to the exchange.
     pub to_exchange: CarriedBytes,
     /// From the exchange to clients.
@@ -156,6 +164,7 @@ impl Counts {
             accepts_failed: 0,
             exchange_unreachable: 0,
             cut: 0,
+            slow_readers: 0,
             to_exchange: carried(),
             to_client: carried(),
         }

@@ -27,11 +27,16 @@ pub(super) struct Half {
     pub id: Option<StreamId>,
     /// Bytes that it did not take at once.
     pub out: Vec<u8>,
+    /// Too many waited. Everything must leave before it is like any other, so that the watch does
+    /// not change for each write.
+    pub congested: bool,
+    /// Since when a congested side has taken nothing, as far as the sweeps saw.
+    pub stuck_since_ns: Option<u64>,
     /// Nothing more comes from it.
     pub ended: bool,
     /// It was sent our end.
     pub shut: bool,
-    /// It is not read, because the other side does not take its bytes.
+    /// It is not read, because a side does not take its bytes.
     pub paused: bool,
     /// It is watched until it takes bytes again.
     pub watched: bool,
@@ -91,6 +96,15 @@ impl Pair {
     #[inline]
     pub(super) fn is_connecting(&self, side: Side) -> bool {
         side == Side::Exchange && self.connect_until_ns.is_some()
+    }
+
+    /// Whether this side must not be read now. A client's messages lead to replies, so a client
+    /// that takes none of them is not read either.
+    pub(super) fn must_pause(&self, side: Side) -> bool {
+        match side {
+            Side::Client => self.client.congested || self.exchange.congested,
+            Side::Exchange => self.client.congested,
+        }
     }
 
     #[inline]

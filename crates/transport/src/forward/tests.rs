@@ -1,5 +1,7 @@
 //! Over real sockets, with every backend.
 
+mod slow_readers;
+
 use super::*;
 use crate::present;
 use crate::tls::{self, Acceptor, Connector, Pair as Certificate};

@@ -2,7 +2,7 @@
 
 use super::text;
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -38,17 +38,42 @@ impl Client {
     }
 
     fn receive(&mut self) -> (u8, Vec<u8>) {
+        self.try_receive().unwrap()
+    }
+
+    fn try_receive(&mut self) -> io::Result<(u8, Vec<u8>)> {
         let mut head = [0; 2];
-        self.0.read_exact(&mut head).unwrap();
+        self.0.read_exact(&mut head)?;
         let mut length = u16::from(head[1]);
         if length == 126 {
             let mut bytes = [0; 2];
-            self.0.read_exact(&mut bytes).unwrap();
+            self.0.read_exact(&mut bytes)?;
             length = u16::from_be_bytes(bytes);
         }
         let mut payload = vec![0; usize::from(length)];
-        self.0.read_exact(&mut payload).unwrap();
-        (head[0] & 15, payload)
+        self.0.read_exact(&mut payload)?;
+        Ok((head[0] & 15, payload))
+    }
+
+    /// Sends a text of at least 126 bytes and returns the next text, or how the connection ended.
+    pub fn ask(&mut self, payload: &[u8]) -> io::Result<Value> {
+        let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
+        let head = [0x81, 0x80 | 126, length[0], length[1], 0, 0, 0, 0];
+        self.0.write_all(&[&head, payload].concat())?;
+        let (opcode, payload) = self.try_receive()?;
+        match opcode {
+            1 => Ok(serde_json::from_slice(&payload).unwrap()),
+            _ => Err(io::ErrorKind::ConnectionAborted.into()),
+        }
+    }
+
+    /// Whether the connection ends, without more than a close frame.
+    pub fn ends(&mut self) -> bool {
+        let mut rest = Vec::new();
+        match self.0.read_to_end(&mut rest) {
+            Ok(_) => rest.is_empty() || rest[0] & 15 == 8,
+            Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+        }
     }
 
     /// The next text.
