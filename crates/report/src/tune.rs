@@ -41,6 +41,8 @@ pub fn survey(survey: &Survey, is_plan: bool, columns: usize) -> String {
     );
     if is_plan {
         wrap(&mut out, "  ", &summary(survey));
+        let counted = "a plan counts the settings of its profile or of --setting; `tickpath tune inspect` counts all";
+        wrap(&mut out, "  ", counted);
     }
     out.push('\n');
     for line in &survey.topology {

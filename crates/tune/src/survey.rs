@@ -16,6 +16,7 @@ use crate::place::Place;
 use crate::setting::{Setting, Value, Wishes};
 use crate::settings;
 use crate::system::System;
+use crate::tuned;
 use crate::wish::{WantedValue, Wish};
 
 /// The state of a setting that only the boot loader's files have.
@@ -98,6 +99,8 @@ impl Surveyor<'_> {
                 choice.lasting == Persistence::PersistOnly || state.state == State::Better;
             if is_wanted && choice.lasting != Persistence::LiveOnly {
                 state.needs.extend(drop_ins::rivals(self.root, &its_wishes));
+                state.needs.extend(tuned::rivals(self.root, &its_wishes, &state.boot_words));
+                state.needs.extend(self.written_out(&state.boot_words));
                 wishes.extend(its_wishes);
                 words.extend(state.boot_words.iter().cloned());
             }
@@ -107,6 +110,13 @@ impl Surveyor<'_> {
         let files =
             persist::steps(self.system, self.root, self.goal, &wishes, &words, &choice.start)?;
         Ok(self.survey(states, files))
+    }
+
+    /// Sentences about variables of the boot loader that must be written out for the words.
+    fn written_out(&self, words: &[String]) -> Vec<String> {
+        let groups = boot::groups(self.system, self.root);
+        let last = self.seen.topology.last_possible;
+        groups.iter().filter_map(|group| group.written_out(words, last)).collect()
     }
 
     /// On a shared host, leaves out everything that others would notice, unless it was named.

@@ -151,6 +151,36 @@ fn expanded(text: &str, start: usize, environment: &BTreeMap<String, String>) ->
     letters
 }
 
+/// An entry whose `options` have the value in place of a variable; `None` if they don't use it.
+pub(super) fn with_variable(text: &str, name: &str, value: &str) -> Option<String> {
+    let mut written = String::with_capacity(text.len() + value.len());
+    let mut is_used = false;
+    for line in text.split_inclusive('\n') {
+        if entry_value(line, "options").is_none() {
+            written.push_str(line);
+            continue;
+        }
+        let mut rest = line;
+        while let Some(at) = rest.find('$') {
+            let (before, variable) = rest.split_at(at);
+            written.push_str(before);
+            let is_end = |one: char| !(one.is_ascii_alphanumeric() || one == '_');
+            let braced = format!("${{{name}}}");
+            let plain = variable[1..].find(is_end).map_or(variable, |end| &variable[..=end]);
+            let length = match variable.starts_with(&braced) {
+                true => braced.len(),
+                false if &plain[1..] == name => plain.len(),
+                false => 0,
+            };
+            is_used |= length > 0;
+            written.push_str(if length > 0 { value } else { "$" });
+            rest = &variable[length.max(1)..];
+        }
+        written.push_str(rest);
+    }
+    is_used.then_some(written)
+}
+
 /// Lines that start a kernel normally: rescue entries stay as they are.
 fn grub_config(text: &str, environment: &BTreeMap<String, String>) -> Vec<CommandLine> {
     let of_line = |(start, line): (usize, &str)| {

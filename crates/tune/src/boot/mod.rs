@@ -179,7 +179,52 @@ impl BootGroup {
         Ok(changed.collect())
     }
 
+    /// A sentence, if variables of GRUB's environment block must be written out in the entry.
+    pub(crate) fn written_out(&self, words: &[String], last: Option<usize>) -> Option<String> {
+        let file = self.files.first()?;
+        let inlined = self.inlined(words).filter(|_| self.edited_here(words, last).is_err())?;
+        let names: Vec<String> = self
+            .environment
+            .keys()
+            .filter(|name| !inlined.environment.contains_key(*name))
+            .map(|name| format!("${name}"))
+            .collect();
+        Some(format!(
+            "/{} gets the words of {} written out, as grubby does it: later changes of it in grubenv don't reach this \
+             entry",
+            file.path,
+            names.join(" and ")
+        ))
+    }
+
+    /// An entry with the text of those variables that have one of the words' keys: only so can a
+    /// list in them become the union with ours. `None` if there are none.
+    fn inlined(&self, words: &[String]) -> Option<BootGroup> {
+        let (Loader::Entry, [file]) = (self.loader, self.files.as_slice()) else { return None };
+        let keys: Vec<String> = words.iter().map(|word| key(word)).collect();
+        let mut inlined = self.clone();
+        let mut text = file.text.clone()?;
+        for (name, value) in &self.environment {
+            if words_of(value).iter().any(|word| keys.contains(&word.key()))
+                && let Some(with) = loader::with_variable(&text, name, value)
+            {
+                text = with;
+                inlined.environment.remove(name);
+            }
+        }
+        let is_other = file.text.as_ref() != Some(&text);
+        inlined.files[0].text = Some(text);
+        is_other.then_some(inlined)
+    }
+
     fn edited(&self, words: &[String], last: Option<usize>) -> Result<BootGroup, String> {
+        self.edited_here(words, last).or_else(|why| match self.inlined(words) {
+            Some(inlined) => inlined.edited_here(words, last),
+            None => Err(why),
+        })
+    }
+
+    fn edited_here(&self, words: &[String], last: Option<usize>) -> Result<BootGroup, String> {
         let mut edits = Vec::new();
         for line in self.command_lines()? {
             let there = line.words()?;

@@ -141,13 +141,28 @@ fn an_entry_follows_the_boot_loader_specification() {
     ] {
         assert_eq!(merged(Loader::Entry, old, "a=1").as_deref(), Ok(new), "{old:?}");
     }
-    // RHEL 8: what stands in GRUB's environment block is not ours to change.
+    // RHEL 8: GRUB's environment block is not ours to change, so a list in it is written out in the
+    // entry. The setting was "unknown" before.
     let mut rhel =
         group(Loader::Entry, &[("e.conf", Some("linux /v\noptions $kernelopts $tuned\n"))]);
     rhel.environment.insert("kernelopts".to_owned(), "root=1 isolcpus=3".to_owned());
-    let error = rhel.has("isolcpus=domain,2", LAST).unwrap_err();
-    assert!(error.contains("isolcpus=3") && error.contains("others write"), "{error}");
+    assert_eq!(rhel.has("isolcpus=domain,2", LAST), Ok(false));
     assert_eq!(rhel.has("isolcpus=domain,3", LAST), Ok(true));
+    assert_eq!(
+        rhel.merged(&words("isolcpus=domain,2 a=1"), LAST).unwrap()[0].1,
+        "linux /v\noptions root=1 isolcpus=domain,2-3 $tuned a=1\n"
+    );
+    let said = rhel.written_out(&words("isolcpus=domain,2"), LAST).unwrap();
+    assert!(said.starts_with("/e.conf gets the words of $kernelopts written out"), "{said}");
+    assert_eq!(rhel.written_out(&words("a=1"), LAST), None);
+    assert_eq!(rhel.written_out(&words("isolcpus=domain,3"), LAST), None);
+    let mut braced = rhel.clone();
+    braced.files[0].text =
+        Some("linux $kernelopts\noptions ${kernelopts} $kernelopts2 $\n".to_owned());
+    assert_eq!(
+        braced.merged(&words("isolcpus=domain,2"), LAST).unwrap()[0].1,
+        "linux $kernelopts\noptions root=1 isolcpus=domain,2-3 $kernelopts2 $\n"
+    );
     assert_eq!(
         rhel.merged(&words("a=1"), LAST).unwrap()[0].1,
         "linux /v\noptions $kernelopts $tuned a=1\n"

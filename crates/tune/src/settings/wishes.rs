@@ -5,6 +5,7 @@ use host::interrupts::{InterruptKind, is_of_interface};
 use host::topology::{format_core_list, parse_core_mask};
 
 use crate::boot::MARK;
+use crate::drop_ins::LIMITS;
 use crate::goal::Goal;
 use crate::inspection::Inspection;
 use crate::place::Place;
@@ -190,8 +191,6 @@ pub(crate) fn cpuset_partition(root: &Root, _: &Inspection, goal: &Goal) -> Vec<
         Wish::kernel(format!("{group}/cpuset.cpus.partition"), "isolated"),
     ]
 }
-
-const LIMITS: &str = "/etc/security/limits.d";
 
 /// A file of ours in an existing directory.
 fn limits(root: &Root, name: &str, item: &str, value: &str) -> Vec<Wish> {
