@@ -78,8 +78,8 @@ pub struct Time {
     /// Both ends are on one machine and read one counter: differences between their stamps are
     /// exact.
     pub same_clock: bool,
-    /// Largest error of a kernel stamp on the trader's clock, ns.
-    pub kernel_bound_ns: u64,
+    /// Largest error of a kernel stamp on the trader's clock, ns; `None` without kernel stamps.
+    pub kernel_bound_ns: Option<u64>,
     /// Largest distance of the exchange's clock from the trader's, ns: 0 on one machine, `None` if
     /// unknown.
     pub exchange_bound_ns: Option<u64>,

@@ -7,22 +7,25 @@ use stats::PERCENTILES;
 use stats::bracket::{bracket, holds};
 
 /// Share of a series' messages in one run that anything except the subject disturbed, and its
-/// parts. Shares are from 0 to 1; docs/METHODOLOGY.md defines each.
+/// parts. Shares are from 0 to 1; docs/METHODOLOGY.md defines each. `None` is not measured, which
+/// is not 0; records of before schema 3 have 0 there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DisturbedShare {
-    /// All parts together, at most 1.
-    pub share: f64,
-    /// Messages that the pacer sent late.
-    pub late: f64,
+    /// All parts that are known together, at most 1; `None` if the share is unknown.
+    pub share: Option<f64>,
+    /// Messages that the pacer sent late, 0 without a schedule; `None` if a schedule's log has no
+    /// lateness.
+    pub late: Option<f64>,
     /// Messages that were due, waiting or under way while another thread had a measured core.
-    pub preempted: f64,
+    pub preempted: Option<f64>,
     /// Messages that a page fault of a measured thread hit.
-    pub faulted: f64,
+    pub faulted: Option<f64>,
     /// Messages hit by an interrupt or by the hypervisor, from the idle checks around the run and
-    /// from steal time during it.
-    pub interrupted: f64,
+    /// from steal time during it; `None` if a measured core had no idle check (`hiccup_seconds =
+    /// 0`). Time that was stolen then still counts in `share`.
+    pub interrupted: Option<f64>,
     /// Why the share is unknown; empty if it is known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unknown: String,
@@ -50,13 +53,31 @@ pub struct Disturber {
 impl DisturbedShare {
     /// No message was disturbed.
     pub const NONE: DisturbedShare = DisturbedShare {
-        share: 0.0,
-        late: 0.0,
-        preempted: 0.0,
-        faulted: 0.0,
-        interrupted: 0.0,
+        share: Some(0.0),
+        late: Some(0.0),
+        preempted: Some(0.0),
+        faulted: Some(0.0),
+        interrupted: Some(0.0),
         unknown: String::new(),
     };
+
+    /// It can't be judged, for this reason.
+    pub fn not_known(why: impl Into<String>) -> DisturbedShare {
+        DisturbedShare { unknown: why.into(), ..DisturbedShare::default() }
+    }
+
+    /// The share, if it is known.
+    pub fn known(&self) -> Option<f64> {
+        self.share.filter(|_| self.unknown.is_empty())
+    }
+
+    /// Why it is not known.
+    fn why_not_known(&self) -> String {
+        match self.unknown.is_empty() {
+            true => "the record does not give its disturbed share".to_owned(),
+            false => self.unknown.clone(),
+        }
+    }
 }
 
 impl Series {
@@ -69,11 +90,11 @@ impl Series {
             self.hold_all();
             return;
         }
-        if let Some(unknown) = self.disturbed.iter().find(|one| !one.unknown.is_empty()) {
-            self.not_judged.clone_from(&unknown.unknown);
+        if let Some(unknown) = self.disturbed.iter().find(|one| one.known().is_none()) {
+            self.not_judged = unknown.why_not_known();
             return;
         }
-        let share = self.disturbed.iter().map(|one| one.share).fold(0.0, f64::max);
+        let share = self.disturbed.iter().filter_map(DisturbedShare::known).fold(0.0, f64::max);
         self.bracket.clear();
         let mut holds_to = 0.0;
         let mut all_hold = true;
@@ -118,6 +139,7 @@ mod tests {
     fn series(share: f64, unknown: &str) -> (Series, Histogram<u64>) {
         let mut sample = histogram();
         (10_000..20_000).for_each(|value| sample.record(value).unwrap());
+        let share = unknown.is_empty().then_some(share);
         let disturbed =
             DisturbedShare { share, unknown: unknown.to_owned(), ..DisturbedShare::default() };
         let series = Series {
@@ -134,7 +156,7 @@ mod tests {
             not_judged: String::new(),
             over_floor: None,
             regimes: Vec::new(),
-            disturbed: vec![DisturbedShare::default(), disturbed],
+            disturbed: vec![DisturbedShare::NONE, disturbed],
         };
         (series, sample)
     }
@@ -175,5 +197,22 @@ mod tests {
             (None, "nobody watched the other end")
         );
         assert!(!series.holds(0.5));
+    }
+
+    /// A record of schema 1 or 2 has shares of 0 beside the reason. One that has neither a share
+    /// nor a reason counted as undisturbed.
+    #[test]
+    fn a_share_that_is_absent_is_not_zero() {
+        let read = |json: &str| serde_json::from_str::<DisturbedShare>(json).unwrap();
+        assert_eq!(read("{}").known(), None);
+        assert_eq!(read(r#"{"share": 0.0, "unknown": "nobody watched"}"#).known(), None);
+        assert_eq!(read(r#"{"share": 0.0, "late": 0.0, "interrupted": 0.0}"#).known(), Some(0.0));
+        let (mut series, sample) = series(0.0, "");
+        series.disturbed[1] = read(r#"{"late": 0.0}"#);
+        series.judge(&sample, false);
+        assert_eq!(series.holds_to, None);
+        assert!(series.not_judged.contains("does not give"), "{}", series.not_judged);
+        let written = serde_json::to_value(DisturbedShare::not_known("why")).unwrap();
+        assert!(written["share"].is_null() && written["interrupted"].is_null(), "{written}");
     }
 }

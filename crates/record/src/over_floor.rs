@@ -201,7 +201,7 @@ pub fn pair(subjects: &mut [Subject], runs: &[&Totals], by_regime: &[ByRegime]) 
             };
             for (regime, totals) in parts.into_iter().filter(|(_, totals)| both(totals)) {
                 let half = |series: &Series, tag: &str| {
-                    let share = series.disturbed.get(at).map_or(1.0, |one| one.share);
+                    let share = series.disturbed.get(at).and_then(|one| one.known()).unwrap_or(1.0);
                     (totals[tag].clone(), share, series.moves)
                 };
                 let halves = halves(&half(ours.1, &tags[0]), &half(floor.1, &tags[1]));

@@ -19,7 +19,7 @@ fn paired(ours: &[u64], floor: &[u64], share: [f64; 2], unknown: &str) -> OverFl
     let runs: Vec<&Totals> = runs.iter().collect();
     let subject = |name: &str, share: f64| {
         let disturbed = |_: &str, _, _| DisturbedShare {
-            share,
+            share: Some(share),
             unknown: unknown.to_owned(),
             ..DisturbedShare::NONE
         };

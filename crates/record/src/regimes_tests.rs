@@ -39,7 +39,7 @@ fn record(runs: &[Seconds]) -> RunRecord {
         logs.iter().map(|log| crate::hlog::totals(log.as_bytes()).unwrap()).collect();
     let totals: Vec<&Totals> = totals.iter().collect();
     let judging = Judging {
-        disturbed: &|_, _, _| DisturbedShare { share: 0.01, ..DisturbedShare::NONE },
+        disturbed: &|_, _, _| DisturbedShare { share: Some(0.01), ..DisturbedShare::NONE },
         moves: &|_, _| Moves::Up,
         spread: false,
     };

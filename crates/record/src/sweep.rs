@@ -39,8 +39,9 @@ pub enum Outcome {
 pub struct Point {
     /// Messages per second of the schedule.
     pub rate_per_second_offered: f64,
-    /// Messages per second sent by the subject of the objective.
-    pub rate_per_second_achieved: f64,
+    /// Messages per second sent by the subject of the objective; `None` if the record has no such
+    /// subject.
+    pub rate_per_second_achieved: Option<f64>,
     /// Directory of its run record, next to `sweep.json`.
     pub record: String,
     /// Why its record is void, or can't decide the objective; empty otherwise.
@@ -102,7 +103,7 @@ impl Point {
             Some(name) => record.subject(name),
             None => record.subjects.first(),
         };
-        let achieved = subject.map_or(0.0, |subject| subject.load.rate_per_second_achieved);
+        let achieved = subject.map(|subject| subject.load.rate_per_second_achieved);
         let objective_ns = objective.and_then(|objective| objective.value_ns(record));
         let mut void_because = record.void_because.clone();
         let is_overloaded = subject

@@ -117,7 +117,11 @@ fn record(sample: &hdrhistogram::Histogram<u64>, share: f64) -> RunRecord {
         holds_to: Some(held.last().map_or(0.0, |one| one.1)),
         moves: Moves::Up,
         not_judged: String::new(),
-        disturbed: vec![DisturbedShare { share, preempted: share, ..DisturbedShare::NONE }],
+        disturbed: vec![DisturbedShare {
+            share: Some(share),
+            preempted: Some(share),
+            ..DisturbedShare::NONE
+        }],
         over_floor: None,
         regimes: Vec::new(),
     };

@@ -37,7 +37,7 @@ pub(crate) fn disturbed_by(record: &RunRecord, series: &Series, run: usize) -> S
     if !series.not_judged.is_empty() {
         return series.not_judged.clone();
     }
-    let Some(share) = series.disturbed.get(run).filter(|one| one.share > 0.0) else {
+    let Some(share) = series.disturbed.get(run).filter(|one| one.share > Some(0.0)) else {
         return String::new();
     };
     let DisturbedShare { late, preempted, faulted, interrupted, .. } = *share;

@@ -131,8 +131,11 @@ fn brackets(series: &Series, run: usize, of_run: &Percentiles) -> BTreeMap<Strin
         Some(((*name).to_owned(), bracket(series, (name, *rank), value?)?))
     });
     let mut brackets: BTreeMap<String, [u64; 2]> = judged.collect();
-    // Any disturbance may have made the largest value: it is known only without one.
-    let is_quiet = series.disturbed.get(run).is_some_and(|one| *one == DisturbedShare::NONE);
+    // Any disturbance may have made the largest value: it is known only without one, and where
+    // somebody looked for interrupts.
+    let quiet = Some(0.0);
+    let is_quiet = |one: &DisturbedShare| one.known() == quiet && one.interrupted == quiet;
+    let is_quiet = series.disturbed.get(run).is_some_and(is_quiet);
     if of_run.count > 0 && is_quiet {
         brackets.insert("max".to_owned(), [of_run.max; 2]);
     }

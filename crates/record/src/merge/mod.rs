@@ -168,8 +168,7 @@ fn joined_series(
     };
     let disturbed = |name: &str, kind: Kind, run: usize| {
         let (part, run) = order[run];
-        let unknown =
-            |why: &str| DisturbedShare { unknown: why.to_owned(), ..DisturbedShare::NONE };
+        let unknown = |why: &str| DisturbedShare::not_known(why);
         match of(part, name, kind) {
             Some(series) if !series.not_judged.is_empty() => unknown(&series.not_judged),
             Some(series) => series.disturbed.get(run).cloned().unwrap_or_else(|| {

@@ -53,14 +53,14 @@ fn percentile(record: &RunRecord, figure: Figure) -> Value {
 
 fn noise_share(record: &RunRecord) -> Value {
     let series = main_series(record)?;
-    match series.disturbed.iter().find(|one| !one.unknown.is_empty()) {
-        Some(one) => Err(format!("not known: {}", one.unknown)),
-        None => {
-            let shares = series.disturbed.iter().map(|one| one.share);
-            let ppm = (shares.fold(0.0, f64::max) * 1e6) as u64;
-            Ok(JudgedRun { figure: RunFigure::exact(ppm), cause: String::new() })
+    let mut most = 0.0_f64;
+    for one in &series.disturbed {
+        match one.known() {
+            Some(share) => most = most.max(share),
+            None => return Err(format!("not known: {}", one.unknown)),
         }
     }
+    Ok(JudgedRun { figure: RunFigure::exact((most * 1e6) as u64), cause: String::new() })
 }
 
 fn compared(

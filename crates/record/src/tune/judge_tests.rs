@@ -7,7 +7,7 @@ fn run(ns: u64, share: f64, holds_to: f64) -> RunRecord {
         Percentiles { count: 5_000, p50: Some(ns), p99: Some(2 * ns), ..Percentiles::default() };
     let series = serde_json::json!({"name": "order", "kind": Kind::Response, "unit": "ns",
         "pooled": pooled, "holds_to": holds_to,
-        "disturbed": [DisturbedShare { share, ..DisturbedShare::NONE }]});
+        "disturbed": [DisturbedShare { share: Some(share), ..DisturbedShare::NONE }]});
     let series = serde_json::from_value(series).unwrap();
     let subject = Subject { name: "rust".to_owned(), series: vec![series], ..Subject::default() };
     serde_json::from_value(serde_json::json!({"schema": 2, "tool": "", "scenario": "s",
@@ -62,7 +62,7 @@ fn what_disturbance_may_have_made_is_not_known_and_the_share_is() {
         .map(|mut run| {
             let series = &mut run.subjects[0].series[0];
             series.bracket = [("p50".to_owned(), [7_000, 10_000])].into();
-            series.disturbed[0].preempted = 0.4;
+            series.disturbed[0].preempted = Some(0.4);
             run.disturber = Some(Disturber { name: "stress".to_owned(), ..Disturber::default() });
             run
         })

@@ -97,7 +97,10 @@ fn drawn(judged: &[(&str, &Series)]) -> String {
 }
 
 fn shares(judged: &[(&str, &Series)]) -> Markup {
-    let percent = |share: f64| format!("{:.2} %", share * 100.0);
+    let percent = |share: Option<f64>| match share {
+        Some(share) => format!("{:.2} %", share * 100.0),
+        None => "not measured".to_owned(),
+    };
     html! {
         table {
             thead {
@@ -113,7 +116,7 @@ fn shares(judged: &[(&str, &Series)]) -> Markup {
                     tr class=[(run == 0).then_some("group")] {
                         th scope="row" { @if run == 0 { (subject) " " (title(series)) } }
                         td class="n" { (run + 1) }
-                        @for share in [one.share, one.late, one.preempted, one.faulted, one.interrupted] {
+                        @for share in [one.known(), one.late, one.preempted, one.faulted, one.interrupted] {
                             td class="n" { (percent(share)) }
                         }
                     }

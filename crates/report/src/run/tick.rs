@@ -246,8 +246,8 @@ fn worst_time(ticks: &[Tick]) -> Time {
 
 fn time(time: &Time) -> String {
     let mut kernel = match time.kernel_bound_ns {
-        0 => String::new(),
-        ns => format!(", the kernel's stamps within {}", latency(ns)),
+        None | Some(0) => String::new(),
+        Some(ns) => format!(", the kernel's stamps within {}", latency(ns)),
     };
     if time.wall_steps > 0 {
         let times = count(time.wall_steps);

@@ -89,16 +89,19 @@ pub(crate) fn outcome(sweep: &SweepRecord, point: &Point) -> String {
         Outcome::Met if sweep.objective.is_none() => "reached".to_owned(),
         Outcome::Met => format!("met{figure}"),
         Outcome::Missed => format!("missed{figure}"),
-        Outcome::Overloaded => format!("overloaded ({:.1} %)", reached_percent(point)),
+        Outcome::Overloaded => match reached_percent(point) {
+            Some(percent) => format!("overloaded ({percent:.1} %)"),
+            None => "overloaded".to_owned(),
+        },
         Outcome::Undecided => format!("undecided{figure}"),
         Outcome::Void => "VOID".to_owned(),
     }
 }
 
 /// Rounded down: 99.87 % must not read as the 99.9 % that were asked.
-fn reached_percent(point: &Point) -> f64 {
-    let share = point.rate_per_second_achieved / point.rate_per_second_offered;
-    (share * 1000.0).floor() / 10.0
+fn reached_percent(point: &Point) -> Option<f64> {
+    let share = point.rate_per_second_achieved? / point.rate_per_second_offered;
+    Some((share * 1000.0).floor() / 10.0)
 }
 
 /// The first reason why a rate is no result, and the place of the others; empty for a result.

@@ -75,7 +75,7 @@ fn trader() -> Subject {
         samples: 40_000,
         book_hash: "00aa".to_owned(),
         exchange_book_hash: "00aa".to_owned(),
-        time: Time { same_clock: true, kernel_bound_ns: 61, ..Time::default() },
+        time: Time { same_clock: true, kernel_bound_ns: Some(61), ..Time::default() },
         audit: Some(Audit {
             records: 160_000,
             core: Some(0),

@@ -106,14 +106,15 @@ fn own_work(
         .iter()
         .map(|(run, one)| disturbance::disturbed(conduct, run, one, main, Kind::Response))
         .collect();
-    let worst = parts.into_iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let of = |part: DisturbedShare| Some((part.known()?, part.late?));
+    let (share, late) = parts.into_iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))?;
     // A message that waits for a backlog looks as if the client's own work delayed it.
     if taken.is_some_and(|taken| taken.time_share > BACKLOG_SHARE_MIN) {
         return None;
     }
     // Another program delays the same share of messages as it takes of the time.
-    let own = worst.late - taken.map_or(0.0, |taken| taken.time_share);
-    (own > worst.share * OWN_SHARE_MIN && own > TIME_SHARE_MIN).then(|| Disturber {
+    let own = late - taken.map_or(0.0, |taken| taken.time_share);
+    (own > share * OWN_SHARE_MIN && own > TIME_SHARE_MIN).then(|| Disturber {
         name: "the client itself: it was reading or writing while messages were due".to_owned(),
         time_share: own,
         remedy: "lower load.rate_per_second, or use more connections a write or a faster core"

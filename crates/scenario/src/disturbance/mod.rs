@@ -49,36 +49,39 @@ impl Sample<'_> {
     /// The disturbed share, with its parts.
     pub(crate) fn disturbed(&self) -> DisturbedShare {
         if !self.seen.unknown.is_empty() {
-            return DisturbedShare { unknown: self.seen.unknown.clone(), ..DisturbedShare::NONE };
+            return DisturbedShare::not_known(&self.seen.unknown);
         }
-        let late = self.lateness.map_or(0.0, |lateness| {
+        let late = self.lateness.map(|lateness| {
             let late = lateness.count_between(self.late_from_ns, u64::MAX);
             late as f64 / lateness.len().max(1) as f64
         });
+        let late = late.or(matches!(self.flow, Flow::OneByOne { .. }).then_some(0.0));
         let seconds = self.seen.seconds;
-        let mut parts = DisturbedShare { late, ..DisturbedShare::NONE };
+        let (mut preempted, mut faulted, mut interrupted) = (0.0, 0.0, 0.0);
         for core in &self.seen.cores {
             // Messages that were due while the pacer's core was taken left late, and count as late.
             let counts_due = !(core.paces && self.lateness.is_some());
             let hit = |windows: f64, away: f64| self.hit(windows, away, seconds, counts_due);
-            parts.preempted += hit(core.windows as f64, core.away_seconds);
+            preempted += hit(core.windows as f64, core.away_seconds);
             let faults = core.faults as f64;
-            parts.faulted += hit(faults, faults * FAULT_NS as f64 / 1e9);
+            faulted += hit(faults, faults * FAULT_NS as f64 / 1e9);
             let (share, mean) = self.interrupted(core);
             let away = share * seconds;
-            parts.interrupted += hit(away / mean, away);
+            interrupted += hit(away / mean, away);
         }
-        if let Some(DisturbedShares { preempted, faulted }) = self.exact {
-            (parts.preempted, parts.faulted) = (preempted, faulted);
+        if let Some(exact) = self.exact {
+            (preempted, faulted) = (exact.preempted, exact.faulted);
         }
-        let share = parts.late + parts.preempted + parts.faulted + parts.interrupted;
-        let at_most = |part: f64| part.min(1.0);
+        let share = late.unwrap_or(0.0) + preempted + faulted + interrupted;
+        let at_most = |part: f64| Some(part.min(1.0));
+        let has_look = |core: &CoreSeen| self.idle.iter().any(|idle| idle.core == core.core);
         DisturbedShare {
             share: at_most(share),
-            late: parts.late,
-            preempted: at_most(parts.preempted),
-            faulted: at_most(parts.faulted),
-            interrupted: at_most(parts.interrupted),
+            late,
+            preempted: at_most(preempted),
+            faulted: at_most(faulted),
+            // Steal is known without an idle look, other interrupts are not.
+            interrupted: at_most(interrupted).filter(|_| self.seen.cores.iter().all(has_look)),
             unknown: String::new(),
         }
     }
@@ -151,8 +154,10 @@ pub(crate) fn disturbed(
     kind: Kind,
 ) -> DisturbedShare {
     let subject = &measured.subject;
-    // The run adds no message to the series, so none of the series' messages was disturbed in it.
-    let Some(own) = run.histogram(subject, name, kind) else { return DisturbedShare::NONE };
+    let Some(own) = run.histogram(subject, name, kind) else {
+        let why = format!("a run's log has no {name}.{} of {subject}", kind.name());
+        return DisturbedShare::not_known(why);
+    };
     let service = run.histogram(subject, name, Kind::Service).unwrap_or(own);
     let p50_ns = if service.is_empty() { 0 } else { service.value_at_quantile(0.5) };
     let sample = Sample {

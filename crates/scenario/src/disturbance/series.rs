@@ -4,7 +4,7 @@ use crate::conduct::{Conduct, Entrant};
 use crate::disturbance::{disturbed, moves};
 use crate::evidence::Run;
 use record::merge::pooling::{self, Judging};
-use record::{Kind, Series};
+use record::{DisturbedShare, Kind, Series};
 
 /// Every series of `entrant` over `runs`, judged.
 pub(crate) fn judged(
@@ -16,9 +16,10 @@ pub(crate) fn judged(
     let totals: Vec<_> = runs.iter().map(|run| &run.totals).collect();
     let share = |name: &str, kind: Kind, run: usize| {
         let measured = runs[run].measured.iter().find(|one| one.subject == entrant.name);
-        measured.map_or(record::DisturbedShare::NONE, |measured| {
-            disturbed(conduct, runs[run], measured, name, kind)
-        })
+        match measured {
+            Some(measured) => disturbed(conduct, runs[run], measured, name, kind),
+            None => DisturbedShare::not_known(format!("run {} did not measure it", run + 1)),
+        }
     };
     let direction = |_: &str, kind: Kind| moves(conduct, entrant, kind);
     let judging = Judging { disturbed: &share, moves: &direction, spread };

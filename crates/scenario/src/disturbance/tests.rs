@@ -27,8 +27,8 @@ fn sample<'a>(seen: &'a EntrantDisturbance, lateness: Option<&'a Histogram<u64>>
     }
 }
 
-fn near(a: f64, b: f64) -> bool {
-    (a - b).abs() < 1e-9
+fn near(a: Option<f64>, b: f64) -> bool {
+    a.is_some_and(|a| (a - b).abs() < 1e-9)
 }
 
 #[test]
@@ -38,7 +38,9 @@ fn a_window_disturbs_what_is_due_in_it_behind_it_and_under_way() {
     // begins.
     let found = sample(&seen, None).disturbed();
     assert!(near(found.preempted, 0.01 * 1.1 + 100.0 * 0.1 / 100_000.0), "{found:?}");
-    assert!(near(found.share, found.preempted));
+    assert_eq!(found.share, found.preempted);
+    // The log has no lateness, so what was late is not known.
+    assert_eq!(found.late, None);
 }
 
 /// Where every message is known, the formula by time has no say.
@@ -81,7 +83,33 @@ fn a_throughput_loses_the_time_that_is_taken() {
 fn steal_counts_where_idle_looks_saw_less() {
     let stolen = CoreSeen { core: 0, stolen_share: 0.02, ..CoreSeen::default() };
     let found = sample(&seen(vec![stolen]), None).disturbed();
-    assert!(found.interrupted >= 0.02 * 1.1, "{found:?}");
+    assert!(found.share >= Some(0.02 * 1.1), "{found:?}");
+    let quiet = [Idle::quiet(0)];
+    let seen = seen(vec![CoreSeen { core: 0, stolen_share: 0.02, ..CoreSeen::default() }]);
+    let looked = Sample { idle: &quiet, ..sample(&seen, None) }.disturbed();
+    assert_eq!((looked.interrupted, looked.share), (found.share, found.share));
+}
+
+/// `hiccup_seconds = 0` gave an `interrupted` of 0, as if somebody had looked and found nothing.
+#[test]
+fn without_an_idle_look_interrupts_are_not_known() {
+    let seen = seen(vec![CoreSeen::default(), CoreSeen { core: 1, ..CoreSeen::default() }]);
+    for (looks, interrupted) in [
+        (vec![], None),
+        (vec![Idle::quiet(0)], None),
+        (vec![Idle::quiet(0), Idle::quiet(1)], Some(0.0)),
+    ] {
+        let found = Sample { idle: &looks, ..sample(&seen, None) }.disturbed();
+        assert_eq!((found.interrupted, found.share), (interrupted, Some(0.0)), "{found:?}");
+    }
+}
+
+/// Without a schedule nothing can be late, which is known.
+#[test]
+fn one_by_one_nothing_is_late() {
+    let seen = seen(vec![CoreSeen::default()]);
+    let flow = Flow::OneByOne { under_way: 1.0 };
+    assert_eq!(Sample { flow, ..sample(&seen, None) }.disturbed().late, Some(0.0));
 }
 
 #[test]
@@ -96,6 +124,7 @@ fn what_nobody_watched_is_not_known() {
     let found =
         sample(&EntrantDisturbance::unknown("the other end is another's"), None).disturbed();
     assert_eq!(found.unknown, "the other end is another's");
+    assert_eq!((found.share, found.preempted, found.known()), (None, None, None));
 }
 
 #[test]

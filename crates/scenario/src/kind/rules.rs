@@ -75,7 +75,10 @@ pub(crate) fn accounted(evidence: &Evidence) -> (Verdict, String) {
     };
     let load = &evidence.result.load;
     // A market maker amends its quotes.
-    let amends = exchange.counts["amends"].as_u64().unwrap_or(0);
+    let Some(amends) = exchange.counts["amends"].as_u64() else {
+        let why = "the exchange's result has no count of amendments: is it another version?";
+        return (Verdict::Broken, why.to_owned());
+    };
     let (sent, came) = (load.sent + load.warm_up_sent, exchange.orders + exchange.cancels + amends);
     // It withdraws its last quotes after the measured part.
     let all_came = sent == came || evidence.asked.trades && sent < came;

@@ -1,11 +1,13 @@
 //! Starts the processes of one entrant in one run, and reads their results.
 
+mod client_result;
 pub(crate) mod observer;
 pub(crate) mod process;
 pub(crate) mod stderr;
 
 use crate::conduct::{Conduct, ConductError, Entrant, OPERATIONS_PER_SECOND_MIN};
 use crate::evidence::Outcome;
+use crate::launch::client_result::Unreadable;
 use crate::launch::process::Interrupt;
 use crate::launch::process::Process;
 use crate::placement::ScenarioCores;
@@ -243,8 +245,9 @@ impl Launch<'_> {
         if timed_out {
             return Err(self.failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));
         }
-        match line.map(|line| serde_json::from_str(&line)) {
+        match line.map(|line| client_result::read(&line)) {
             Some(Ok(result)) => Ok(result),
+            Some(Err(Unreadable::Lacks(counts))) => Err(self.failed(counts)),
             _ => Err(self.failed(format!("{status}: {}", stderr::said(&stderr)))),
         }
     }

@@ -164,8 +164,13 @@ impl<'a, 's> Stage<'a, 's> {
         }
         if let Some(last) = runs.last_mut() {
             // The look before a run is also the one after the previous run; the last run needs one.
-            let (_, idle) = self.idle().unwrap_or_default();
-            last.idle.extend(idle);
+            match self.idle() {
+                Ok((_, idle)) => last.idle.extend(idle),
+                Err(why) => {
+                    let why = format!("no idle look after the last run: {why}");
+                    self.teller.say(Progress::Warning(&why));
+                }
+            }
         }
         Ok(until::keep(self.conduct, &self.site.path, entrants, runs, planned))
     }

@@ -33,7 +33,7 @@ fn share(conduct: &Conduct, entrants: &[Entrant], run: &Run) -> f64 {
         let measured = run.measured.iter().find(|one| one.subject == first.name)?;
         let (name, kind) = main_series(conduct, run, &first.name)?;
         let disturbed = disturbance::disturbed(conduct, run, measured, name, kind);
-        disturbed.unknown.is_empty().then_some(disturbed.share)
+        disturbed.known()
     });
     found.unwrap_or(1.0)
 }

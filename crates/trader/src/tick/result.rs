@@ -42,7 +42,7 @@ pub(crate) struct Receiving {
     pub(crate) cut: u64,
     pub(crate) buffer_bytes: u64,
     pub(crate) kernel_stamps: String,
-    pub(crate) kernel_bound_ns: u64,
+    pub(crate) kernel_bound_ns: Option<u64>,
     pub(crate) wall_steps: u64,
 }
 
@@ -55,7 +55,7 @@ impl Receiving {
             cut: receiver.cut(),
             buffer_bytes: receiver.receive_buffer_bytes() as u64,
             kernel_stamps: receiver.kernel_stamps().to_owned(),
-            kernel_bound_ns: receiver.wall().map_or(0, |wall| wall.bound_ns()),
+            kernel_bound_ns: receiver.wall().map(|wall| wall.bound_ns()),
             wall_steps: receiver.wall().map_or(0, |wall| wall.steps()),
         }
     }

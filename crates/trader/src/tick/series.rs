@@ -55,7 +55,8 @@ pub(crate) fn judge(samples: &mut Vec<Sample>, time: &Time) -> SampleChecks {
 fn within_bound(sample: &mut Sample, time: &Time) {
     let [published, kernel, read] = [Point::Published, Point::KernelReceived, Point::Read]
         .map(|point| sample.stamps[point as usize]);
-    let bound_ns = time.kernel_bound_ns;
+    // Without a bound there is no stamp of the kernel either.
+    let bound_ns = time.kernel_bound_ns.unwrap_or(0);
     let settled = if kernel == 0 {
         0
     } else if time.same_clock && kernel < published && published - kernel <= bound_ns {
@@ -83,7 +84,7 @@ fn apart_ns(from: usize, to: usize, time: &Time) -> Option<u64> {
         return Some(0);
     }
     let is_kernels = |point: usize| point == Point::KernelReceived as usize;
-    let kernel_ns = if is_kernels(from) || is_kernels(to) { time.kernel_bound_ns } else { 0 };
+    let kernel_ns = if is_kernels(from) || is_kernels(to) { time.kernel_bound_ns? } else { 0 };
     Some(time.exchange_bound_ns?.saturating_add(kernel_ns))
 }
 

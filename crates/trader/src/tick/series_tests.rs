@@ -5,7 +5,12 @@ use proptest::prelude::*;
 use record::Kind::{Response, Service};
 
 fn same() -> Time {
-    Time { same_clock: true, kernel_bound_ns: 50, exchange_bound_ns: Some(0), ..Time::default() }
+    Time {
+        same_clock: true,
+        kernel_bound_ns: Some(50),
+        exchange_bound_ns: Some(0),
+        ..Time::default()
+    }
 }
 
 /// Point `i` is stamped at 1000 times (i + 1).
@@ -117,7 +122,11 @@ fn what_lies_between_two_machines_is_no_series() {
 /// Stages are 1 us long.
 #[test]
 fn between_two_clocks_a_series_is_given_if_they_are_apart_by_a_tenth_of_it_at_most() {
-    let apart = |bound_ns| Time { exchange_bound_ns: Some(bound_ns), ..Time::default() };
+    let apart = |bound_ns| Time {
+        kernel_bound_ns: Some(0),
+        exchange_bound_ns: Some(bound_ns),
+        ..Time::default()
+    };
     let given = |bound_ns| series_of(&[sample(); 3], &apart(bound_ns)).len();
     let all = INTERVALS.len() + STAGES.len();
     let network = 3;
@@ -128,6 +137,9 @@ fn between_two_clocks_a_series_is_given_if_they_are_apart_by_a_tenth_of_it_at_mo
     let withheld = withheld(&[sample()], &apart(701));
     let why = &withheld["gateway_to_trade.service"];
     assert!(why.contains("may be 701 ns apart") && why.contains("7000 ns"), "{why}");
+    // How far a stamp of the kernel may be off is not known without a bound.
+    let unknown = Time { kernel_bound_ns: None, ..apart(0) };
+    assert!(super::withheld(&[sample()], &unknown).contains_key("network_in.stage"));
     // A stamp may lie before the one that it must follow by as much.
     let early = with(&[(Point::KernelReceived, 2_500), (Point::Read, 2_500)]);
     assert_eq!([499, 500].map(|bound_ns| judged(early, &apart(bound_ns)).0.out_of_order), [1, 0]);
@@ -137,7 +149,8 @@ fn between_two_clocks_a_series_is_given_if_they_are_apart_by_a_tenth_of_it_at_mo
 /// the read's, and the network stage was 0.
 #[test]
 fn another_machines_clock_moves_no_stamp_of_ours() {
-    let time = Time { kernel_bound_ns: 50, exchange_bound_ns: Some(5_000_000), ..Time::default() };
+    let time =
+        Time { kernel_bound_ns: Some(50), exchange_bound_ns: Some(5_000_000), ..Time::default() };
     let early = AT_EXCHANGE.map(|point| (point, 1_000_000 + 1_000 * (point as u64 + 1)));
     let (judged_apart, kept) = judged(with(&early), &time);
     assert_eq!((judged_apart.whole, judged_apart.out_of_order, kept.len()), (1, 0, 1));
@@ -149,7 +162,7 @@ fn another_machines_clock_moves_no_stamp_of_ours() {
 #[test]
 fn between_two_machines_the_kernels_bound_counts() {
     let apart =
-        |kernel_bound_ns| Time { kernel_bound_ns, exchange_bound_ns: Some(60), ..Time::default() };
+        |ns| Time { kernel_bound_ns: Some(ns), exchange_bound_ns: Some(60), ..Time::default() };
     let network_in = |kernel_bound_ns| {
         withheld(&[sample()], &apart(kernel_bound_ns)).contains_key("network_in.stage")
     };
@@ -168,7 +181,7 @@ proptest! {
     /// For any stamps: no panic, and the kept samples are in order and add up.
     #[test]
     fn what_is_kept_adds_up(stamps in prop::collection::vec(prop::array::uniform14(0u64..100), 1..20), bound in 0u64..20) {
-        let time = Time { kernel_bound_ns: bound, ..same() };
+        let time = Time { kernel_bound_ns: Some(bound), ..same() };
         let mut samples: Vec<Sample> =
             stamps.into_iter().map(|stamps| Sample { number: 0, stamps }).collect();
         let judged = judge(&mut samples, &time);

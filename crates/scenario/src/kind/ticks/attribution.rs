@@ -4,6 +4,7 @@
 use crate::conduct::Entrant;
 use crate::evidence::{Run, SubjectResult};
 use crate::kind::ticks::files;
+use clock::utc::Time;
 use plan::Scenario;
 use plan::scenario::Measure;
 use record::tick::attribution::Ways;
@@ -124,7 +125,8 @@ fn stages_of(interval: &Interval) -> impl Iterator<Item = &'static str> {
 /// How far stamps of different clocks may disagree.
 fn bound(result: &ClientResult) -> u64 {
     let of = |tick: &Tick| {
-        tick.time.kernel_bound_ns.saturating_add(tick.time.exchange_bound_ns.unwrap_or(0))
+        let Time { kernel_bound_ns, exchange_bound_ns, .. } = &tick.time;
+        kernel_bound_ns.unwrap_or(0).saturating_add(exchange_bound_ns.unwrap_or(0))
     };
     result.load.tick.iter().map(of).max().unwrap_or(0)
 }

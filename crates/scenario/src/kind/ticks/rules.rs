@@ -61,20 +61,34 @@ pub(crate) fn book(evidence: &Evidence) -> Outcome {
             }
             (false, _) => {}
         }
-        let (faults, overrun) = published_wrong(evidence);
-        let why = format!(
-            "behind message {at} the trader's book is {ours}, the exchange's {theirs}; there {faults} events did not go \
-             with the published book, and {overrun} datagrams were gone before they were sent"
-        );
-        held_if(ours == theirs && (faults, overrun) == (0, 0), why)
+        let books =
+            format!("after message {at} the trader's book is {ours}, the exchange's {theirs}");
+        match (published_wrong(evidence), evidence.exchange) {
+            (Some((faults, overrun)), _) => {
+                let why = format!(
+                    "{books}; there {faults} events did not go with the published book, and {overrun} datagrams were gone \
+                     before they were sent"
+                );
+                held_if(ours == theirs && (faults, overrun) == (0, 0), why)
+            }
+            (None, Some(_)) => {
+                let why =
+                    format!("{books}; the exchange's result has no count of faults in its feed");
+                (Verdict::Broken, why)
+            }
+            (None, None) => {
+                let why = format!("{books}; whether that is its engine's book is not known here");
+                held_if(ours == theirs, why)
+            }
+        }
     })
 }
 
-/// Counts of our own exchange: its published book equals the engine's only if both are 0.
-fn published_wrong(evidence: &Evidence) -> (u64, u64) {
-    let feed = evidence.exchange.map(|exchange| &exchange.counts["feed"]);
-    let of = |name: &str| feed.and_then(|feed| feed[name].as_u64()).unwrap_or(0);
-    (of("faults"), of("overrun"))
+/// Counts of our own exchange: its published book equals the engine's only if both are 0. `None` if
+/// it does not give them.
+fn published_wrong(evidence: &Evidence) -> Option<(u64, u64)> {
+    let feed = &evidence.exchange?.counts["feed"];
+    Some((feed["faults"].as_u64()?, feed["overrun"].as_u64()?))
 }
 
 /// The trader's own reason to reject an order because its connection is full. Such a tick has no
@@ -323,6 +337,19 @@ mod tests {
             let evidence = Evidence { exchange: Some(&exchange), ..evidence(&result) };
             assert_eq!(book(&evidence).0, verdict, "{faults} {overrun}");
         }
+    }
+
+    /// Counts that are absent were taken for 0, and the rule held.
+    #[test]
+    fn a_book_without_the_exchanges_counts_is_not_held_to_be_right() {
+        let mut result = ClientResult::default();
+        result.load.tick = vec![fine()];
+        let exchange = ExchangeResult::default();
+        let ours = Evidence { exchange: Some(&exchange), ..evidence(&result) };
+        assert_eq!(book(&ours).0, Verdict::Broken);
+        let (verdict, why) = book(&evidence(&result));
+        assert_eq!(verdict, Verdict::Held);
+        assert!(why.contains("not known"), "{why}");
     }
 
     /// Injected damage explains gaps, but not datagrams that the kernel dropped.
