@@ -24,13 +24,7 @@ impl Engine {
                 known.count_message(time_ns);
                 self.end_of_account(account, instrument, side, events)
             }
-            None => {
-                let named = |number: &u16| instrument.is_none_or(|named| named == *number);
-                let numbers = (0..self.books.len() as u16).filter(named);
-                numbers
-                    .map(|number| self.end_of_book(number, side, DoneReason::Cancelled, events))
-                    .sum()
-            }
+            None => self.end_of_all(instrument, side, events),
         };
         events(Event::Applied { tag, orders });
         Ok(())
@@ -71,6 +65,18 @@ impl Engine {
             }
         }
         orders
+    }
+
+    /// Cancels the orders of all accounts, book by book. Returns their number.
+    fn end_of_all(
+        &mut self,
+        instrument: Option<u16>,
+        side: Option<Side>,
+        events: &mut impl FnMut(Event),
+    ) -> u32 {
+        let named = |number: &u16| instrument.is_none_or(|named| named == *number);
+        let numbers = (0..self.books.len() as u16).filter(named);
+        numbers.map(|number| self.end_of_book(number, side, DoneReason::Cancelled, events)).sum()
     }
 
     /// Ends the orders and stops of a book. Returns their number.
@@ -166,7 +172,12 @@ impl Engine {
             }
             None => self.killed = kill.on,
         }
-        events(Event::Applied { tag: kill.tag, orders: 0 });
+        let orders = match (kill.cancel, kill.account) {
+            (false, _) => 0,
+            (true, Some(account)) => self.end_of_account(account, None, None, events),
+            (true, None) => self.end_of_all(None, None, events),
+        };
+        events(Event::Applied { tag: kill.tag, orders });
         Ok(())
     }
 }

@@ -140,8 +140,7 @@ impl PositionSettings {
     }
 }
 
-/// Sets or releases a kill switch. While it is on, new orders and amendments are rejected; open
-/// orders stay until they are cancelled.
+/// Sets or releases a kill switch. While it is on, new orders and amendments are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kill {
     /// The account; `None` is the switch for all.
@@ -150,4 +149,7 @@ pub struct Kill {
     pub tag: u32,
     /// Whether to set it.
     pub on: bool,
+    /// Whether to cancel the open orders of the account, or all, in the order of
+    /// [`crate::MassCancel`]. Journals from before this field have it off.
+    pub cancel: bool,
 }

@@ -8,7 +8,7 @@
 //! | 0..8 | of an input its time; of a saved piece the word below in *italics*, or 0 |
 //! | 8 | kind, below; never 0 |
 //! | 9 | side; an instrument's state; an account's self-trade prevention; a kill switch |
-//! | 10 | order type; of a saved account its kill switch |
+//! | 10 | order type; of a saved account its kill switch; of a kill switch whether it cancels |
 //! | 11 | time in force |
 //! | 12 | post-only |
 //! | 13 | given criteria: 1 account, 2 instrument, 4 side, or their sum |

@@ -30,6 +30,8 @@ const CHOICE: usize = 9;
 const ORDER_TYPE: usize = 10;
 /// In a saved account.
 const KILLED: usize = 10;
+/// In a kill switch.
+const CANCELS: usize = 10;
 const TIME_IN_FORCE: usize = 11;
 const POST_ONLY: usize = 12;
 const GIVEN: usize = 13;
@@ -169,6 +171,7 @@ impl Record {
     pub(crate) fn kill(&mut self, kill: &Kill) {
         self.head(KILL, 0, kill.account.unwrap_or(0), kill.tag);
         self.0[CHOICE] = u8::from(kill.on);
+        self.0[CANCELS] = u8::from(kill.cancel);
         self.0[GIVEN] = kill.account.map_or(0, |_| ACCOUNT_GIVEN);
     }
 
@@ -337,6 +340,7 @@ impl Record {
             account: self.is_given(ACCOUNT_GIVEN).then(|| self.half(ACCOUNT_NUMBER)),
             tag: self.half(TAG),
             on: self.switch("on", CHOICE)?,
+            cancel: self.switch("cancel", CANCELS)?,
         })
     }
 

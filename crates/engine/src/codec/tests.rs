@@ -113,8 +113,8 @@ fn input() -> impl Strategy<Value = Input> {
         side,
         tag,
     });
-    let kill =
-        any::<(Option<u32>, u32, bool)>().prop_map(|(account, tag, on)| Kill { account, tag, on });
+    let kill = any::<(Option<u32>, u32, bool, bool)>()
+        .prop_map(|(account, tag, on, cancel)| Kill { account, tag, on, cancel });
     let command = prop_oneof![
         order().prop_map(Command::New),
         amend.prop_map(Command::Amend),

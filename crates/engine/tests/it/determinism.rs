@@ -164,8 +164,8 @@ fn states() -> Vec<Vec<Command>> {
     .to_vec();
     states.extend(
         [
-            Command::Kill(Kill { account: None, tag: 0, on: true }),
-            Command::Kill(Kill { account: Some(2), tag: 0, on: true }),
+            Command::Kill(Kill { account: None, tag: 0, on: true, cancel: false }),
+            Command::Kill(Kill { account: Some(2), tag: 0, on: true, cancel: false }),
             Command::Instrument(InstrumentSettings {
                 state: InstrumentState::Halted,
                 ..instrument
@@ -208,7 +208,7 @@ fn every_part_of_the_state_shows() {
     }
     hashes.push(Engine::new(3, LIMITS).state_hash());
     let mut later = Engine::new(2, LIMITS);
-    let release = Command::Kill(Kill { account: None, tag: 0, on: false });
+    let release = Command::Kill(Kill { account: None, tag: 0, on: false, cancel: false });
     run(&mut later, &[Input { time_ns: 1, command: release }]);
     hashes.push(later.state_hash());
     let count = hashes.len();

@@ -12,7 +12,7 @@ use transport::serve::Outbound;
 /// Changes only the engine's time: it releases the kill switch of the exchange's own account, which
 /// is never on.
 const TIME_PASSES: Command =
-    Command::Kill(Kill { account: Some(EXCHANGE_ACCOUNT), tag: 0, on: false });
+    Command::Kill(Kill { account: Some(EXCHANGE_ACCOUNT), tag: 0, on: false, cancel: false });
 
 /// The exchange itself as a requester; it gets no reply.
 pub(crate) const OWN: Requester<'static> = Requester {

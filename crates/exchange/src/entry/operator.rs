@@ -49,7 +49,7 @@ pub(crate) fn instrument_state(
     }
 }
 
-/// Handles an operator's `KILL_SWITCH`.
+/// Handles an operator's `KILL_SWITCH`, which cancels open orders when it is set.
 #[cold]
 pub(crate) fn kill_switch(
     entry: &mut OrderEntry,
@@ -73,7 +73,7 @@ pub(crate) fn kill_switch(
         Ok(account) => {
             core.counts.operations += 1;
             let requester = Requester { from: Some(from), client_id, ..OWN };
-            let command = Command::Kill(Kill { account, tag: 0, on: kill.on });
+            let command = Command::Kill(Kill { account, tag: 0, on: kill.on, cancel: kill.on });
             core.execute(&requester, command, time_ns, outbound);
         }
         Err(rejection) => {

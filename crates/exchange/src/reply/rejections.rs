@@ -196,7 +196,7 @@ pub(crate) fn by_engine(reason: Reject, stop: bool) -> Rejection<'static> {
         ),
         Reject::KillSwitch => Rejection::new(
             "kill_switch",
-            "the kill switch is on: nothing enters; what is open can be cancelled",
+            "the kill switch is on: new orders and amendments are rejected",
         ),
         Reject::InstrumentHalted => Rejection::new(
             "instrument_halted",

@@ -303,7 +303,7 @@ fn what_has_room_is_taken() {
     let options = Options { segment_bytes, ring_slots, ..options() };
     let (mut appender, _) = open(place.path(), identity(), options).unwrap();
     assert_eq!(appender.check_room(9), Err(AppendError::Full { limit: "ring_slots", max: 8 }));
-    let kill = Command::Kill(Kill { account: None, tag: 0, on: false });
+    let kill = Command::Kill(Kill { account: None, tag: 0, on: false, cancel: false });
     let setting = Input { time_ns: 0, command: kill };
     let deadline = Deadline::after(Duration::from_secs(10));
     while appender.next_sequence() < 400 {

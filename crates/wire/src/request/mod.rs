@@ -224,7 +224,7 @@ pub struct SetInstrumentState<'a> {
     pub state: InstrumentState,
 }
 
-/// Sets or releases a kill switch.
+/// Sets or releases a kill switch. Setting it cancels the open orders of the account, or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillSwitch<'a> {
     /// The operator's name for this request, repeated in the answer.

@@ -136,6 +136,7 @@ fn command(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> Command {
             account: (!bytes[2].is_multiple_of(4)).then_some(named.account),
             tag: named.tag,
             on: bytes[4].is_multiple_of(6),
+            cancel: bytes[5].is_multiple_of(2),
         }),
     }
 }

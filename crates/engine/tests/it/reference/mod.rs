@@ -164,10 +164,18 @@ impl NaiveEngine {
         if let Some(instrument) = mass.instrument {
             self.check_instrument(instrument)?;
         }
-        let mut open = self.in_order();
         if let Some(account) = mass.account {
             self.check_own_account(account)?;
             let _ = self.count_message(account);
+        }
+        let orders = self.cancel_all(mass, events);
+        events.push(Event::Applied { tag: mass.tag, orders });
+        Ok(())
+    }
+
+    fn cancel_all(&mut self, mass: &MassCancel, events: &mut Vec<Event>) -> u32 {
+        let mut open = self.in_order();
+        if mass.account.is_some() {
             open.sort_by_key(|open| std::cmp::Reverse(open.joined));
         }
         open.retain(|Open { order, .. }| {
@@ -178,8 +186,7 @@ impl NaiveEngine {
         for open in &open {
             self.end(open.order.order_id, DoneReason::Cancelled, events);
         }
-        events.push(Event::Applied { tag: mass.tag, orders: open.len() as u32 });
-        Ok(())
+        open.len() as u32
     }
 
     fn set_instrument(
@@ -237,7 +244,10 @@ impl NaiveEngine {
                 self.accounts[account as usize].killed = kill.on;
             }
         }
-        events.push(Event::Applied { tag: kill.tag, orders: 0 });
+        let Kill { account, tag, cancel, .. } = *kill;
+        let all = MassCancel { account, instrument: None, side: None, tag };
+        let orders = if cancel { self.cancel_all(&all, events) } else { 0 };
+        events.push(Event::Applied { tag, orders });
         Ok(())
     }
 

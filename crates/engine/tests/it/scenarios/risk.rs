@@ -300,3 +300,28 @@ fn a_kill_switch_stops_what_is_new() {
           booked 4: buy 1@100
     "#]]);
 }
+
+/// An operator's kill switch once left resting orders open.
+#[test]
+fn a_kill_switch_that_cancels_ends_open_orders_of_the_account_or_all() {
+    check(expect![[r#"
+        > buy 1 2@100 by=1
+          booked 1 by=1: buy 2@100
+        > buy 2 1@99 by=1
+          booked 2 by=1: buy 1@99
+        > buy 3 1@98 by=2
+          booked 3 by=2: buy 1@98
+        > kill-and-cancel by=1
+          done 2 by=1 (1 left): Cancelled
+          done 1 by=1 (2 left): Cancelled
+          applied, tag=0, orders: 2
+        > buy 4 1@100 by=1
+          rejected 4 by=1: KILL_SWITCH
+        > buy 5 1@97 by=3
+          booked 5 by=3: buy 1@97
+        > kill-and-cancel
+          done 3 by=2 (1 left): Cancelled
+          done 5 by=3 (1 left): Cancelled
+          applied, tag=0, orders: 2
+    "#]]);
+}

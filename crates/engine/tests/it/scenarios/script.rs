@@ -9,7 +9,7 @@
 //! instrument halted band=90..110 reference=100
 //! account by=2 quantity=10 notional=500 collar=3 orders=2 messages=4 self-trade=decrement
 //! position by=2 long=10 short=0 change=-5
-//! kill by=2                        release by=2; where by is not said, all
+//! kill by=2                        release by=2, kill-and-cancel by=2; without by, all
 //! book on=1                        positions              what is to be shown
 //! ```
 //!
@@ -99,7 +99,12 @@ pub fn read(line: &str) -> Line {
             short_lots_max: words.number("short").unwrap_or(POSITION_LOTS_MAX),
             change_lots: words.number("change").unwrap_or(0),
         }),
-        "kill" | "release" => Command::Kill(Kill { account: by, tag, on: verb == "kill" }),
+        "kill" | "kill-and-cancel" | "release" => Command::Kill(Kill {
+            account: by,
+            tag,
+            on: verb != "release",
+            cancel: verb == "kill-and-cancel",
+        }),
         _ => panic!("what is {verb}?"),
     })
 }

@@ -90,7 +90,10 @@ pub fn input(sequence: u64) -> Input {
             band_high_ticks: PRICE_TICKS_MAX,
             reference_ticks: 100,
         }),
-        4 => Command::Kill(Kill { account: Some(account), tag, on: random.below(4) == 0 }),
+        4 => {
+            let (on, cancel) = (random.below(4) == 0, random.below(8) == 0);
+            Command::Kill(Kill { account: Some(account), tag, on, cancel })
+        }
         5..40 => Command::Cancel(Cancel { order_id, account, tag, instrument }),
         40..50 => Command::Amend(Amend {
             order_id,
