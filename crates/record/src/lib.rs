@@ -35,6 +35,7 @@ pub mod runtime;
 mod schema;
 pub mod side_by_side;
 pub mod sweep;
+pub mod text;
 pub mod tick;
 pub mod timeline;
 pub mod tune;

@@ -62,6 +62,13 @@ impl Conduct {
     fn missing_clients(&self) -> impl Iterator<Item = String> {
         let started = |one: &&Subject| !one.command.is_empty();
         self.scenario.subject.iter().filter(started).filter_map(|subject| {
+            let program = &subject.command[0];
+            if !program.contains('/') && !is_on_path(program) {
+                return Some(format!(
+                    "subject {} can't be started: there is no program {program} on the PATH; install it",
+                    subject.name
+                ));
+            }
             let needed = parts(&subject.command);
             needed.into_iter().find(|part| !part.exists()).map(|part| {
                 format!(
@@ -144,6 +151,11 @@ fn parts(command: &[String]) -> Vec<&Path> {
     let arguments = command[1..].iter().filter_map(|word| word.strip_prefix('@'));
     let of_java = jars.chain(arguments).filter(|_| is_java).map(Path::new);
     has_path.then_some(program).into_iter().chain(of_java).collect()
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// The nearest directory above `path` that exists, or `path` itself.
@@ -232,5 +244,14 @@ mod tests {
         assert_eq!(needed("java @a/java.args -jar a/b.jar x"), ["a/b.jar", "a/java.args"]);
         assert_eq!(needed("clients/client @x"), ["clients/client"]);
         assert!(needed("client -jar x.jar").is_empty());
+        // The Java client's script was there, the jar that it starts was not.
+        let java = ["subject.rust.command=[\"java\", \"-jar\", \"/no/client.jar\"]"];
+        let said = faults("order-to-ack", &java);
+        assert!(
+            said.contains("/no/client.jar does not") || said.contains("no program java"),
+            "{said}"
+        );
+        let none = faults("order-to-ack", &["subject.rust.command=[\"no-such-program\"]"]);
+        assert!(none.contains("no program no-such-program on the PATH"), "{none}");
     }
 }

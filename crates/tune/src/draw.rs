@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use host::Root;
 use host::interrupts::{Interrupt, InterruptKind};
 use host::topology::format_core_list;
+use record::text::counted;
 
 use crate::goal::Goal;
 use crate::inspection::Inspection;
@@ -49,7 +50,7 @@ fn nics(seen: &Inspection, goal: &Goal, node: usize) -> String {
     let is_here = |nic: &&String| seen.nic_nodes.get(*nic).copied().unwrap_or(0) == node;
     let queues = |nic: &String| {
         let count = seen.nic_value(nic, "combined").filter(|&count| count > 0);
-        count.map_or(String::new(), |count| format!(" ({count} queues)"))
+        count.map_or(String::new(), |count| format!(" ({})", counted(count, "queue")))
     };
     let here = goal.nics.iter().filter(is_here);
     here.map(|nic| format!("NIC {nic}{}  ", queues(nic))).collect::<String>().trim_end().to_owned()

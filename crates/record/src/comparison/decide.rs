@@ -4,6 +4,7 @@ use crate::RunRecord;
 use crate::comparison::Comparison;
 use crate::comparison::compared::ComparedFigure;
 use crate::comparison::gate::Gate;
+use crate::text::counted;
 use stats::compare::RUNS_MIN;
 use stats::verdict::Outcome;
 
@@ -30,8 +31,8 @@ impl Comparison {
             (false, false) if any(Outcome::Inconclusive) => {
                 let n = self.b.runs;
                 let why = format!(
-                    "{n} runs of each can't tell so many candidates from chance, whatever they \
-                     show: make more"
+                    "{} of each are too few to decide about so many candidates: make more",
+                    counted(n, "run")
                 );
                 (Outcome::Inconclusive, why)
             }
@@ -45,12 +46,11 @@ impl Comparison {
     }
 
     fn too_few(&self) -> String {
-        let count = |runs| if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
         format!(
-            "A has {}, B has {}; a difference can be told from chance where each has {RUNS_MIN} \
-             runs with enough samples for the figure",
-            count(self.a.runs),
-            count(self.b.runs)
+            "A has {}, B has {}, too few to decide: measure {RUNS_MIN} runs or more of each, long \
+             enough for the figure",
+            counted(self.a.runs, "run"),
+            counted(self.b.runs, "run")
         )
     }
 

@@ -1,5 +1,6 @@
 //! Disturbance of the runs of a comparison.
 
+use crate::text::counted;
 use crate::{DisturbedShare, RunRecord, Series};
 use stats::verdict::{Difference, Method, RunFigure};
 use std::collections::BTreeMap;
@@ -66,7 +67,7 @@ pub(crate) fn whose(a: &[JudgedRun], b: &[JudgedRun]) -> String {
         let cause = usual(runs.iter().map(|run| run.cause.as_str()), unknown);
         Some(match unknown {
             true => format!("{name}, not judged{cause}"),
-            false => format!("{name}{cause} (does not hold in {open} of {all} runs)"),
+            false => format!("{name}{cause} (does not hold in {open} of {})", counted(all, "run")),
         })
     };
     sides.into_iter().filter_map(named).collect::<Vec<_>>().join("; ")

@@ -122,7 +122,7 @@ pub fn incomparable_because(
     because.extend(
         differences
             .into_iter()
-            .map(|what| format!("not one machine in one regime (before is A, after B): {what}")),
+            .map(|what| format!("the machines or their settings differ (A -> B): {what}")),
     );
     because
 }

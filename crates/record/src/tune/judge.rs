@@ -4,6 +4,7 @@
 use crate::comparison::bracket;
 use crate::comparison::disturbance::{JudgedRun, between, disturbed_by, whose};
 use crate::comparison::selector::Figure;
+use crate::text;
 use crate::tune::trial::{FIGURES, NOISE_SHARE, TriedFigure, TriedSetting, Unit};
 use crate::{RunRecord, Series};
 use stats::compare::{Design, RUNS_MIN, SIGNIFICANCE};
@@ -120,7 +121,8 @@ fn usual_reason(a: &[Value], b: &[Value]) -> String {
         *counts.entry(why).or_default() += 1;
     }
     let usual = counts.into_iter().max_by_key(|(_, count)| *count);
-    usual.map_or_else(String::new, |(why, count)| format!("{why} ({count} runs)"))
+    usual
+        .map_or_else(String::new, |(why, count)| format!("{why} ({})", text::counted(count, "run")))
 }
 
 /// Sets all verdicts, corrected for every figure of every setting.
@@ -142,8 +144,9 @@ pub fn corrected(tried: &mut [TriedSetting]) {
                 Outcome::NotKnown => format!("disturbed runs of {disturbance}"),
                 Outcome::NoDifference => no_difference(figure),
                 Outcome::Inconclusive => format!(
-                    "{} pairs are too few to tell {settings} settings from chance",
-                    figure.pairs
+                    "{} are too few to decide about {}",
+                    text::counted(figure.pairs, "pair"),
+                    text::counted(settings, "setting")
                 ),
             };
         }
@@ -173,6 +176,7 @@ fn together(one: &TriedSetting) -> (Outcome, String) {
     // `why` holds the reason of the void pairs until now.
     let void = match one.pairs_void {
         0 => String::new(),
+        1 => format!("1 pair was void: {}", one.why),
         void => format!("{void} pairs were void, such as {}", one.why),
     };
     match (any(Outcome::Worse), any(Outcome::Better)) {

@@ -5,6 +5,7 @@ use plan::scenario::{FLOOR, Scenario};
 use plan::tables::load::Model;
 use record::merge::pooling;
 use record::noise::Noise;
+use record::text::counted;
 use record::{Kind, Subject};
 
 /// An interval of a median wider than this share of the median is worth a warning.
@@ -95,9 +96,9 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
     let load = &subject.load;
     if load.held_back > 0 {
         advice.push(format!(
-            "{name} held messages back {} times, because {}: lower load.rate_per_second. Its response \
+            "{name} held messages back {}, because {}: lower load.rate_per_second. Its response \
              time includes that wait.",
-            load.held_back,
+            counted(load.held_back, "time"),
             match scenario.kind {
                 Measure::Orders | Measure::Network =>
                     "too many were unanswered and the other end is slower than the schedule",
@@ -109,10 +110,10 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
     }
     if load.blocks_late > 0 {
         advice.push(format!(
-            "{name} waited {} times for a block that was not ready: make blocks earlier, or lower \
+            "{name} waited {} for a block that was not ready: make blocks earlier, or lower \
              ipc.block_bytes or load.rate_per_second. Its response time includes that wait; the \
              kernel needs some ms per 10 MB to make or map a block.",
-            load.blocks_late
+            counted(load.blocks_late, "time")
         ));
     }
     let main = scenario.measurement().replies().first().copied().unwrap_or_default();

@@ -6,6 +6,7 @@ use clock::{Clock, Deadline};
 use noise::events::Events;
 use noise::occupancy::busiest_on;
 use noise::watch::{Disturbance, DisturbanceKind, Watch};
+use record::text::counted;
 use record::tick::{CoreLoss, TracedTick};
 use rustix::process::Pid;
 use std::time::Duration;
@@ -94,8 +95,9 @@ impl Watching {
             let whose = whose.iter().find(|(_, core)| *core == one.core)?;
             Some((one.start_ns, one.end_ns, *whose, one.cause))
         }));
-        let lost = (watched.lost_records > 0)
-            .then(|| format!("the kernel had no room for {} records", watched.lost_records));
+        let lost = (watched.lost_records > 0).then(|| {
+            format!("the kernel had no room for {}", counted(watched.lost_records, "record"))
+        });
         let has_events = no_events.is_none();
         let no_events =
             no_events.map(|why| format!("interrupts and softirqs are not known: {why}"));

@@ -3,6 +3,7 @@
 use crate::evidence::Evidence;
 use plan::Measure;
 use record::Verdict;
+use record::text::{counted, counted_as};
 
 fn held_if(holds: bool) -> Verdict {
     if holds { Verdict::Held } else { Verdict::Broken }
@@ -25,15 +26,15 @@ pub(crate) fn sent(evidence: &Evidence) -> (Verdict, String) {
     let Some(planned) = evidence.planned else {
         return (Verdict::NotApplicable, format!("{} has no schedule", load.model));
     };
-    let why = format!("{} of {planned} messages were sent", load.sent);
+    let why = format!("{} of {} sent", load.sent, counted(planned, "message"));
     (held_if(load.sent == planned), why)
 }
 
 /// Whether the log has a latency of each of `count` `replies`.
 pub(crate) fn recorded(evidence: &Evidence, count: u64, replies: &str) -> (Verdict, String) {
     let why = match count {
-        0 => format!("the run has no {replies}, and {} latencies in the log", evidence.recorded),
-        _ => format!("{} latencies in the log for {count} {replies}", evidence.recorded),
+        0 => format!("the run got no {replies}, so its log has nothing to hold"),
+        _ => format!("{count} {replies}; the log has {} latencies", evidence.recorded),
     };
     (held_if(evidence.recorded == count && count > 0), why)
 }
@@ -41,8 +42,8 @@ pub(crate) fn recorded(evidence: &Evidence, count: u64, replies: &str) -> (Verdi
 pub(crate) fn replies(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
     let why = format!(
-        "of {} messages {} lost, {} duplicated",
-        load.sent + load.warm_up_sent,
+        "of {} {} lost, {} duplicated",
+        counted(load.sent + load.warm_up_sent, "message"),
         load.lost,
         load.duplicated
     );
@@ -51,7 +52,8 @@ pub(crate) fn replies(evidence: &Evidence) -> (Verdict, String) {
 
 pub(crate) fn accepted(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
-    let mut why = format!("{} rejected, {} unexpected replies", load.rejected, load.unexpected);
+    let unexpected = counted_as(load.unexpected, "unexpected reply", "unexpected replies");
+    let mut why = format!("{} rejected, {unexpected}", load.rejected);
     // A market maker's amendment may arrive after the trade that took its quote.
     let holds = (load.rejected == 0 || evidence.asked.trades) && load.unexpected == 0;
     if let Some(first) = evidence.result.failures.last().filter(|_| !holds) {
@@ -82,7 +84,7 @@ pub(crate) fn accounted(evidence: &Evidence) -> (Verdict, String) {
     let (sent, came) = (load.sent + load.warm_up_sent, exchange.orders + exchange.cancels + amends);
     // It withdraws its last quotes after the measured part.
     let all_came = sent == came || evidence.asked.trades && sent < came;
-    (held_if(all_came), format!("{sent} messages sent, {came} came to the exchange"))
+    (held_if(all_came), format!("{} sent, {came} reached the exchange", counted(sent, "message")))
 }
 
 pub(crate) fn state(evidence: &Evidence) -> (Verdict, String) {

@@ -13,6 +13,7 @@ use plan::scenario::Measure;
 use plan::scenario::Scenario;
 use plan::tables::subject::Subject;
 use record::machine::FixedFacts;
+use record::text::counted;
 use std::collections::{BTreeSet, HashSet};
 
 /// [`place`] on the machine below `root`, with what its network interface lets.
@@ -89,8 +90,8 @@ pub(crate) fn place(
     let named = scenario.exchange.cores.count();
     if starts_exchange && named > 1 + gateways {
         warnings.push(format!(
-            "exchange.cores names {named} cores, but the exchange has {} threads: it does not use the others",
-            1 + gateways
+            "exchange.cores names {named} cores, but the exchange has {}: it does not use the others",
+            counted(1 + gateways, "thread")
         ));
     }
     let subject_cores = |subject: &Subject| match &subject.cores {

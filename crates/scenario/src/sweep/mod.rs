@@ -13,6 +13,7 @@ use record::directory;
 use record::nearest::did_you_mean;
 use record::objective::Objective;
 use record::sweep::{Outcome, Point, SCHEMA, SweepRecord};
+use record::text::counted;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -193,10 +194,10 @@ impl Sweep {
         let first = self.listed().first().copied().unwrap_or(scenario.rate_per_second());
         if !self.tells_at(first) {
             return usage(format!(
-                "{objective}: {} samples in {} runs at {first} messages/s are too few to tell {}; add \
-                 --set seconds=N or --set runs=N",
-                self.samples_at(first),
-                scenario.runs,
+                "{objective}: {} in {} at {first} messages/s are too few for {}; add --set seconds=N \
+                 or --set runs=N",
+                counted(self.samples_at(first), "sample"),
+                counted(scenario.runs, "run"),
                 selector.figure.name()
             ));
         }

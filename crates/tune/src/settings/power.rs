@@ -96,11 +96,11 @@ pub(super) static SETTINGS: [Setting; 10] = [
     Setting {
         id: "cpu.resume_latency",
         tier: 1,
-        wanted: "n/a: no time to resume is accepted",
+        wanted: "cores that never enter an idle state with a time to resume (file: n/a)",
         why: "Tells the idle governor to keep these cores out of every state that takes time to \
               leave; it works without a reboot and core by core.",
         cost: "Power and heat.",
-        what_to_do: "Write n/a to /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us.",
+        what_to_do: "Write `n/a` (no latency is accepted) to /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us.",
         source: "Documentation/admin-guide/pm/cpuidle.rst: pm_qos_resume_latency_us",
         scope: Scope::Cores,
         profiles: &[Profile::TickToTrade, Profile::Exchange, Profile::Measure],

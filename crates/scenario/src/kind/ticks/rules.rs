@@ -3,6 +3,7 @@
 use crate::evidence::{Evidence, FeedExpectation};
 use plan::tables::ticks::DURATION_SHARE_MIN;
 use record::Verdict;
+use record::text::counted;
 use record::tick::Tick;
 use serde::Deserialize;
 
@@ -37,8 +38,12 @@ pub(crate) fn ticks(evidence: &Evidence) -> Outcome {
     of_feed(evidence, |evidence, tick| {
         let faults: u64 = tick.faults.values().sum();
         let why = format!(
-            "of {} datagrams the kernel dropped {}; {} gaps, {} messages that came by replay, {faults} faulty datagrams",
-            tick.datagrams, tick.kernel_drops, tick.gaps, tick.messages_replayed
+            "the kernel dropped {} of {}; {}, {} by replay, {}",
+            tick.kernel_drops,
+            counted(tick.datagrams, "datagram"),
+            counted(tick.gaps, "gap"),
+            counted(tick.messages_replayed, "message"),
+            counted(faults, "faulty datagram")
         );
         let undisturbed = tick.gaps == 0 && tick.messages_replayed == 0 && faults == 0;
         let holds = tick.datagrams > 0 && tick.kernel_drops == 0;
@@ -100,7 +105,8 @@ pub(crate) fn orders(evidence: &Evidence) -> Outcome {
     of_feed(evidence, |_, tick| {
         let kept = tick.refused.get(BACKLOG).copied().unwrap_or(0);
         let why = format!(
-            "{kept} orders did not leave because the exchange did not read those before them: the slowest ticks would have no sample"
+            "{} not sent because the exchange did not read those before: the slowest ticks would have no sample",
+            counted(kept, "order")
         );
         held_if(kept == 0, why)
     })
@@ -110,8 +116,10 @@ pub(crate) fn orders(evidence: &Evidence) -> Outcome {
 pub(crate) fn stages(evidence: &Evidence) -> Outcome {
     of_feed(evidence, |_, tick| {
         let why = format!(
-            "of {} samples the stages of {} do not add up, and in {} a stamp lies before the one it must follow",
-            tick.samples, tick.samples_not_adding_up, tick.samples_out_of_order
+            "of {} the stages of {} do not add up, and in {} a stamp lies before the one it must follow",
+            counted(tick.samples, "sample"),
+            tick.samples_not_adding_up,
+            tick.samples_out_of_order
         );
         let all_right = tick.samples_not_adding_up == 0 && tick.samples_out_of_order == 0;
         held_if(all_right && tick.samples > 0, why)
@@ -152,9 +160,9 @@ pub(crate) fn flow(evidence: &Evidence) -> Outcome {
         ),
     };
     let why = format!(
-        "{short}{} of {} inputs were executed, {} without effect; late by {} at p99, {} at most",
+        "{short}{} of {} executed, {} without effect; late by {} at p99, {} at most",
         flow.inputs,
-        flow.scheduled,
+        counted(flow.scheduled, "input"),
         flow.refused,
         late(flow.late_ns_p99),
         late(flow.late_ns_max),
@@ -186,8 +194,10 @@ pub(crate) fn audit(evidence: &Evidence) -> Outcome {
         Some(audit) => {
             let failed = if audit.failed.is_empty() { "" } else { "; " };
             let why = format!(
-                "{} records in the audit log, {} lost{failed}{}",
-                audit.records, audit.lost, audit.failed
+                "{} in the audit log, {} lost{failed}{}",
+                counted(audit.records, "record"),
+                audit.lost,
+                audit.failed
             );
             held_if(audit.lost == 0 && audit.failed.is_empty(), why)
         }
