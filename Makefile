@@ -1,5 +1,5 @@
 # The two commands of the README. Each does all its set-up.
-.PHONY: run test cloud demo-cloud peers feed clients jmh codecs dist lint setup
+.PHONY: run install test cloud demo-cloud peers feed clients jmh codecs dist lint setup
 
 CARGO ?= cargo
 
@@ -7,7 +7,11 @@ CARGO ?= cargo
 run: setup
 	$(CARGO) build --release --locked -p tickpath
 	sync # or the kernel writes the build back to disk on the measured cores
-	./target/release/tickpath run $(SCENARIO)
+	@./scripts/run ./target/release/tickpath run $(SCENARIO)
+
+# Puts tickpath into ~/.cargo/bin, which the Rust installer adds to the PATH.
+install: setup
+	$(CARGO) install --locked --path crates/tickpath
 
 # Builds and tests everything. Tests that can't run on this machine are counted at the end, by what
 # they need; for a need that is listed in MUST_RUN that is a failure. With CLOUD_APART=1 without the

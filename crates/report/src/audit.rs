@@ -5,6 +5,7 @@ use crate::text::terminal::{Terminal, wrap};
 use clock::calendar::utc;
 use record::Percentiles;
 use record::audited::{AuditSummary, End, Span};
+use record::text::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -37,7 +38,7 @@ pub fn audit(audited: &AuditSummary, columns: usize) -> String {
             );
             line("clock", &clock(&audited.clock, span));
         }
-        None => line("from", "nothing was told"),
+        None => line("from", "unknown"),
     }
     if !audited.same_clock {
         line(
@@ -53,21 +54,25 @@ pub fn audit(audited: &AuditSummary, columns: usize) -> String {
     }
     match audited.lost {
         0 => line("lost", "none"),
-        lost => line("LOST", &format!("{lost} records found no room on their way to the logger")),
+        lost => line(
+            "LOST",
+            &format!("{}, for which the logger's ring had no room", counted(lost, "record")),
+        ),
     }
     match audited.end {
         End::Finished => {}
         End::Unfinished => {
             line(
                 "UNFINISHED",
-                "the logger was killed or could not write any more: what came later is not here",
+                "the logger was killed or could not write any more: later records are missing",
             );
         }
         End::Torn { bytes } => {
             line(
                 "TORN",
                 &format!(
-                    "the last {bytes} bytes are no whole record: a write was cut off; what came later is not here"
+                    "the last {} are an incomplete record: a write was cut off; later records are missing",
+                    counted(bytes, "byte")
                 ),
             );
         }

@@ -1,6 +1,7 @@
 //! Findings of the self-test, a line each.
 
 use crate::text::number::{short_ns, us};
+use record::text::counted;
 
 /// The result of one check of the self-test.
 #[derive(Clone, Debug)]
@@ -55,26 +56,34 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Whether tickpath detected the known effect.
-    pub fn passed(&self) -> bool {
-        match self {
-            Finding::Same { looked_at, told_apart, .. } => *looked_at > 0 && told_apart.is_empty(),
+    /// Whether tickpath detected the known effect; `None` if it could not look, because too few
+    /// runs or samples had the figure.
+    pub fn passed(&self) -> Option<bool> {
+        Some(match self {
+            Finding::Same { looked_at: 0, .. } | Finding::Nothing { .. } => return None,
+            Finding::Same { told_apart, .. } => told_apart.is_empty(),
             Finding::Stall { seen, .. } => *seen,
             Finding::Delay { injected_ns, interval_ns: [low, high], is_worse, .. } => {
                 *is_worse && (low..=high).contains(&injected_ns)
             }
             Finding::Drop { lost, is_void, .. } => *lost > 0 && *is_void,
-            Finding::Nothing { .. } => false,
-        }
+        })
     }
 }
 
 /// One line.
 pub fn finding(finding: &Finding) -> String {
-    let mark = if finding.passed() { "ok  " } else { "FAIL" };
+    let mark = match finding.passed() {
+        Some(true) => "ok  ",
+        Some(false) => "FAIL",
+        None => "?   ",
+    };
     let what = match finding {
+        Finding::Same { looked_at: 0, .. } => not_checked("A against A"),
         Finding::Same { runs, looked_at, told_apart } if told_apart.is_empty() => format!(
-            "A against A is inconclusive: {looked_at} figures of {runs} pairs, none told apart"
+            "A against A: no difference in {} of {}",
+            counted(*looked_at, "figure"),
+            counted(*runs, "pair")
         ),
         Finding::Same { told_apart, .. } => {
             format!("A against A is said to differ in {}", told_apart.join(", "))
@@ -98,9 +107,15 @@ pub fn finding(finding: &Finding) -> String {
             "dropped replies: {lost} of {sent} counted as lost, and the run is {}",
             if *is_void { "void" } else { "NOT void" }
         ),
-        Finding::Nothing { check } => format!("{check}: too few runs or samples to compare"),
+        Finding::Nothing { check } => not_checked(check),
     };
     format!("{mark}  {what}\n")
+}
+
+fn not_checked(check: &str) -> String {
+    format!(
+        "{check}: not checked, because too few runs or samples have the figure; repeat it with more --pairs"
+    )
 }
 
 fn signed_us(ns: i64) -> String {
@@ -119,20 +134,23 @@ mod tests {
             interval_ns,
             is_worse,
         };
-        assert!(delay([49_000, 51_000], true).passed());
-        assert!(!delay([50_500, 51_000], true).passed());
-        assert!(!delay([49_000, 51_000], false).passed());
+        assert_eq!(delay([49_000, 51_000], true).passed(), Some(true));
+        assert_eq!(delay([50_500, 51_000], true).passed(), Some(false));
+        assert_eq!(delay([49_000, 51_000], false).passed(), Some(false));
         let same = |looked_at, told_apart: &[&str]| Finding::Same {
             runs: 12,
             looked_at,
             told_apart: told_apart.iter().map(|name| (*name).to_owned()).collect(),
         };
-        assert!(same(4, &[]).passed());
-        assert!(!same(0, &[]).passed(), "nothing looked at is nothing found");
-        assert!(!same(4, &["order.service.p50"]).passed());
-        assert!(!Finding::Drop { sent: 9, lost: 0, is_void: true }.passed());
-        assert!(!Finding::Drop { sent: 9, lost: 1, is_void: false }.passed());
+        assert_eq!(same(4, &[]).passed(), Some(true));
+        // Too few runs to compare was once a FAIL, as if tickpath were broken.
+        assert_eq!(same(0, &[]).passed(), None, "nothing compared is nothing found");
+        assert_eq!(same(4, &["order.service.p50"]).passed(), Some(false));
+        assert_eq!(Finding::Drop { sent: 9, lost: 0, is_void: true }.passed(), Some(false));
+        assert_eq!(Finding::Drop { sent: 9, lost: 1, is_void: false }.passed(), Some(false));
         assert!(finding(&delay([49_000, 51_000], true)).starts_with("ok    50.0 us"));
-        assert!(finding(&Finding::Nothing { check: "a stall" }).starts_with("FAIL"));
+        let nothing = finding(&Finding::Nothing { check: "a stall" });
+        assert!(nothing.starts_with("?     a stall: not checked"), "{nothing}");
+        assert!(finding(&same(0, &[])).starts_with("?"));
     }
 }

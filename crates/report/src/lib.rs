@@ -37,4 +37,6 @@ pub use progress::{Progress, progress};
 pub use replay::replay;
 pub use run::{Beside, draws_logs, record_page, table};
 pub use side_by_side::{side_by_side, side_by_side_page};
+pub use text::colour::paint;
+pub use text::number::duration;
 pub use text::terminal::COLUMNS;

@@ -4,13 +4,14 @@ use crate::text::grid::{Grid, cells};
 use crate::text::number::{duration, mebibytes};
 use crate::text::terminal::{Terminal, wrap};
 use record::Preflight;
+use record::text::counted;
 
 /// The plan of a run as text: duration, cores, errors and warnings, the resolved scenario.
 pub fn preflight(plan: &Preflight, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     let name = plan.scenario["name"].as_str().unwrap_or_default();
     let runs = plan.scenario["runs"].as_u64().unwrap_or(0);
-    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+    let runs = counted(runs, "run");
     let can = if plan.refusals.is_empty() { "can run" } else { "CANNOT RUN" };
     let head = format!(
         "{name} · {can} · {runs}, {} by plan · up to {} MiB on disk",

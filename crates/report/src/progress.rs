@@ -2,6 +2,7 @@
 
 use crate::text::number::{duration, rate, seconds as in_seconds, short_ns};
 use record::progress::Second;
+use record::text::counted_as;
 
 /// The state of a measurement at this moment.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +44,8 @@ pub fn progress(progress: &Progress) -> Vec<String> {
     let left = format!("{} left", duration(progress.seconds_left));
     let mut lines = vec![format!("run {run} of {runs}: {name}, {doing}"), figures(progress), left];
     if *warnings > 0 {
-        let noun = if *warnings == 1 { "warning" } else { "warnings, the latest" };
-        lines.push(format!("{warnings} {noun}: {warning}"));
+        let warnings = counted_as(*warnings, "warning", "warnings, the latest");
+        lines.push(format!("{warnings}: {warning}"));
     }
     lines.iter().map(|line| line.chars().filter(|one| !one.is_control()).collect()).collect()
 }

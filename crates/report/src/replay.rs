@@ -2,6 +2,7 @@
 
 use crate::text::terminal::{Terminal, wrap};
 use record::replay::{Cut, Replay};
+use record::text::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -15,22 +16,15 @@ pub fn replay(replay: &Replay, columns: usize) -> String {
     let mut line = |name: &str, text: &str| wrap(&mut out, &format!("  {name:<SAYS$}"), text);
     let replayed: u64 = replay.inputs.values().sum();
     let log = match replay.from_snapshot {
-        None => format!("{replayed} inputs, all replayed"),
+        None => format!("{}, all replayed", counted(replayed, "input")),
         Some(before) => format!(
-            "{} inputs: {before} are in the snapshot that it began with, {replayed} were replayed",
-            replay.next_sequence
+            "{}: {before} in the snapshot that it began with, {replayed} replayed",
+            counted(replay.next_sequence, "input")
         ),
     };
     line("log", &log);
-    let open = match replay.open_orders {
-        1 => "1 open order".to_owned(),
-        open => format!("{open} open orders"),
-    };
-    let instruments = match replay.instruments {
-        1 => "1 instrument".to_owned(),
-        instruments => format!("{instruments} instruments"),
-    };
-    line("engine", &format!("{open}, {instruments}"));
+    let open = counted(replay.open_orders, "open order");
+    line("engine", &format!("{open}, {}", counted(replay.instruments, "instrument")));
     line("inputs", &by_kind(&replay.inputs));
     line("events", &by_kind(&replay.events));
     if let Some(cut) = &replay.cut {
@@ -54,8 +48,9 @@ fn by_kind(counts: &BTreeMap<String, u64>) -> String {
 fn cut_text(cut: &Cut) -> String {
     let Cut { segment, sequence, bytes } = cut;
     format!(
-        "the log ends before input {sequence}: {bytes} bytes that stand there are no whole record; a write was cut \
-         off, or the file was changed ({segment})"
+        "the log ends before input {sequence}: {} there are an incomplete record; a write was cut off, or the \
+         file was changed ({segment})",
+        counted(*bytes, "byte")
     )
 }
 

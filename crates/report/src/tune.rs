@@ -2,6 +2,7 @@
 
 use crate::text::terminal::{Terminal, clip, wrap};
 use crate::text::words::cores;
+use record::text::counted;
 use record::tune::{
     SettingState, State, Step, Survey, Trial, TriedSetting, TuneReport, Unit, UntriedSetting,
 };
@@ -190,10 +191,10 @@ const OUTCOMES: [Outcome; 5] = [
 pub fn trial(trial: &Trial, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     let headline = format!(
-        "tune trial · {} · {} settings, {} pairs each · {:.0} s of {:.0} s · machine {}",
+        "tune trial · {} · {}, {} each · {:.0} s of {:.0} s · machine {}",
         trial.scenario,
-        trial.tried.len(),
-        trial.pairs,
+        counted(trial.tried.len(), "setting"),
+        counted(trial.pairs, "pair"),
         trial.took_seconds,
         trial.budget_seconds,
         trial.machine
@@ -243,7 +244,7 @@ fn not_tried(out: &mut Terminal, settings: &[UntriedSetting]) {
 }
 
 fn tried(out: &mut Terminal, one: &TriedSetting) {
-    let pairs = format!("{} pairs", one.pairs);
+    let pairs = counted(one.pairs, "pair");
     let note = if one.why.is_empty() { pairs } else { format!("{pairs} · {}", one.why) };
     wrap(out, &format!("{:<14}{} ", one.outcome.name(), one.id), &format!("({note})"));
     for figure in &one.figures {

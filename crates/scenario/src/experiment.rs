@@ -7,7 +7,7 @@
 
 use crate::conduct::{Conduct, ConductError};
 use crate::launch::process::{Interrupt, Process};
-use crate::progress::{Part, Progress, Say};
+use crate::progress::{Listener, Part, Progress, Say};
 use clock::{Deadline, wall_ms};
 use record::RunRecord;
 use std::fs::File;
@@ -112,6 +112,35 @@ impl Rounds {
     }
 }
 
+/// Reports the progress of one run: which one of which treatment, and the time left for all.
+struct OfRun<'a> {
+    say: &'a mut dyn Listener,
+    run: usize,
+    runs: u32,
+    side: Side,
+    /// The longest run so far by its plan, s.
+    run_seconds: &'a mut f64,
+}
+
+impl Listener for OfRun<'_> {
+    fn take(&mut self, progress: Progress<'_>) {
+        let Progress::Part(part) = progress else { return self.say.take(progress) };
+        *self.run_seconds = part.seconds_left.max(*self.run_seconds);
+        let later = f64::from(self.runs) - self.run as f64;
+        self.say.take(Progress::Part(Part {
+            run: self.run as u32,
+            runs: self.runs,
+            name: &format!("{} {}", self.side.name(), part.name),
+            seconds_left: part.seconds_left + later * *self.run_seconds,
+            ..part
+        }));
+    }
+
+    fn wants_seconds(&self) -> bool {
+        self.say.wants_seconds()
+    }
+}
+
 impl Experiment<'_> {
     /// Makes the rounds. There are fewer than asked for if the experiment was interrupted, if the
     /// time was up, if something broke, or if as many rounds were void as were asked for.
@@ -182,10 +211,14 @@ impl Experiment<'_> {
             let run = count * before + turn + 1;
             let began_ms = wall_ms();
             let RunDurations { run_seconds, commands } = &mut *lasted;
-            let mut as_one = say.as_mut().map(|say| {
-                |progress: Progress<'_>| self.tell(*say, run, side, run_seconds, progress)
+            let mut of_run = say.as_mut().map(|say| OfRun {
+                say: &mut **say,
+                runs: self.treatments.len() as u32 * self.rounds,
+                run,
+                side,
+                run_seconds,
             });
-            let say = as_one.as_mut().map(|say| say as &mut dyn FnMut(Progress<'_>));
+            let say = of_run.as_mut().map(|say| say as &mut dyn Listener);
             made[side.0] = Some(self.make(side, commands[side.0], interrupt, say)?);
             commands[side.0] = wall_ms().saturating_sub(began_ms) as f64 / 1e3;
         }
@@ -200,28 +233,6 @@ impl Experiment<'_> {
     fn has_time_for(&self, round: Duration) -> bool {
         let left = self.time_left();
         !left.is_zero() && round < left
-    }
-
-    /// Reports progress: which run of which treatment, and the time left for all.
-    fn tell(
-        &self,
-        say: &mut dyn FnMut(Progress<'_>),
-        run: usize,
-        side: Side,
-        run_seconds: &mut f64,
-        progress: Progress<'_>,
-    ) {
-        let Progress::Part(part) = progress else { return say(progress) };
-        *run_seconds = part.seconds_left.max(*run_seconds);
-        let runs = self.treatments.len() as u32 * self.rounds;
-        let later = f64::from(runs) - run as f64;
-        say(Progress::Part(Part {
-            run: run as u32,
-            runs,
-            name: &format!("{} {}", side.name(), part.name),
-            seconds_left: part.seconds_left + later * *run_seconds,
-            ..part
-        }));
     }
 
     fn make(
@@ -247,7 +258,7 @@ impl Experiment<'_> {
             }
             Treatment::Command { line, sets } => {
                 if let Some(say) = &mut say {
-                    say(Progress::Part(Part {
+                    say.take(Progress::Part(Part {
                         run: 0,
                         runs: 0,
                         name: &format!("{}: {line}", side.name()),

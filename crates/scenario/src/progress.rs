@@ -37,12 +37,30 @@ pub struct Part<'a> {
     pub seconds_left: f64,
 }
 
-/// Receives the events; `None` if nobody watches. Then clients report no progress either.
-pub type Say<'a> = Option<&'a mut dyn FnMut(Progress<'_>)>;
+/// Receives the events. A closure does, and gets each second.
+pub trait Listener {
+    /// Takes one event.
+    fn take(&mut self, progress: Progress<'_>);
+    /// Whether clients report each second.
+    fn wants_seconds(&self) -> bool;
+}
+
+impl<F: FnMut(Progress<'_>)> Listener for F {
+    fn take(&mut self, progress: Progress<'_>) {
+        self(progress);
+    }
+
+    fn wants_seconds(&self) -> bool {
+        true
+    }
+}
+
+/// The listener; `None` if nobody watches. Then clients report no progress either.
+pub type Say<'a> = Option<&'a mut dyn Listener>;
 
 /// Lends it for a part of the work.
 pub(crate) fn again<'a>(say: &'a mut Say<'_>) -> Say<'a> {
-    say.as_mut().map(|say| &mut **say as &mut dyn FnMut(Progress<'_>))
+    say.as_mut().map(|say| &mut **say as &mut dyn Listener)
 }
 
 /// Length of one run by its plan, without starting and ending processes.
@@ -71,13 +89,14 @@ impl<'a> Teller<'a> {
         Teller { say, run: 0, runs, run_seconds, left_in_run_seconds: 0.0 }
     }
 
-    pub(crate) fn is_heard(&self) -> bool {
-        self.say.is_some()
+    /// Whether clients report each second.
+    pub(crate) fn wants_seconds(&self) -> bool {
+        self.say.as_ref().is_some_and(|say| say.wants_seconds())
     }
 
     pub(crate) fn say(&mut self, progress: Progress<'_>) {
         if let Some(say) = &mut self.say {
-            say(progress);
+            say.take(progress);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::AuditArguments;
 use crate::exit::{DONE, NO_RESULT};
-use crate::print::{columns, show};
+use crate::print::{columns, show, show_report};
 use crate::tool::TOOL;
 use anyhow::Context;
 use audit::{ReadError, Reader, Record, summarise};
@@ -39,7 +39,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&audited)?))?;
     } else if !arguments.records {
-        show(&report::audit(&audited, columns()))?;
+        show_report(&report::audit(&audited, columns()))?;
     }
     Ok(DONE)
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::DoctorArguments;
 use crate::exit::{DONE, GATE_FAILED};
-use crate::print::{columns, show};
+use crate::print::{columns, show, show_report};
 use crate::tool::TOOL;
 use ::tune::Inspection;
 use ::tune::inspection::ask_for_real_time;
@@ -38,7 +38,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<u8> {
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&findings)?))?;
     } else {
-        show(&report::doctor(&findings, columns()))?;
+        show_report(&report::doctor(&findings, columns()))?;
     }
     Ok(if findings.fit { DONE } else { GATE_FAILED })
 }

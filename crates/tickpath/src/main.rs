@@ -42,11 +42,17 @@ mod tune;
 mod turn;
 mod watch;
 
-use clap::Parser;
+use clap::{ColorChoice, Parser};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
+    match cli.color {
+        // The environment and the terminal decide.
+        ColorChoice::Auto => {}
+        ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+        ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+    }
     let outcome = match cli.command {
         cli::Command::Run(arguments) => run::run(&arguments),
         cli::Command::Sweep(arguments) => sweep::sweep(&arguments),
@@ -73,7 +79,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("error: {}", errors::one_line(&error));
+            let red = anstyle::AnsiColor::Red.on_default().bold();
+            anstream::eprintln!("{red}error:{red:#} {}", errors::one_line(&error));
             ExitCode::from(exit::USAGE)
         }
     }

@@ -5,7 +5,7 @@ use record::RunRecord;
 use std::io::Write;
 
 pub(crate) fn print_record(record: &RunRecord, json: bool) -> anyhow::Result<()> {
-    if json { print_json(record) } else { show(&report::table(record, columns())) }
+    if json { print_json(record) } else { show_report(&report::table(record, columns())) }
 }
 
 pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
@@ -19,6 +19,15 @@ pub(crate) fn columns() -> usize {
         .map(|size| usize::from(size.ws_col))
         .filter(|columns| *columns > 0)
         .unwrap_or(report::COLUMNS)
+}
+
+/// Prints text of `report`, in colour where the terminal or --color asks for it.
+pub(crate) fn show_report(text: &str) -> anyhow::Result<()> {
+    let stdout = std::io::stdout();
+    match anstream::AutoStream::choice(&stdout) {
+        anstream::ColorChoice::Never => show(text),
+        _ => show(&report::paint(text)),
+    }
 }
 
 /// Prints. A reader that has enough (`| head`) is no error; a full disk is.

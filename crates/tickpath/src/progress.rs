@@ -1,10 +1,16 @@
 //! The live view: a few lines on the terminal, redrawn in place as things happen. It never hides
 //! the cursor and leaves it at the start of a line, so that the terminal is in order
-//! however the process ends.
+//! however the process ends. Without a terminal, a line from time to time.
 
+use clock::Deadline;
 use rustix::termios::tcgetwinsize;
-use scenario::{Progress, Say};
+use scenario::{Listener, Progress, Say};
 use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// Without a terminal a line of progress is at least this much later than the one before it, or
+/// than the begin. What takes less time ends without one.
+const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Columns where the terminal doesn't say.
 const COLUMNS_DEFAULT: usize = 80;
@@ -21,11 +27,51 @@ pub(crate) struct Screen {
     drawn: Vec<usize>,
 }
 
-/// Does `work` with a screen if a person watches, and erases the screen afterwards.
+/// Does `work` with a screen on a terminal, and erases it afterwards; elsewhere with lines of
+/// progress. With `quiet` there is neither.
 pub(crate) fn with_screen<T>(quiet: bool, work: impl FnOnce(Say<'_>) -> T) -> T {
-    let mut screen = Screen::new(quiet);
-    let mut say = screen.as_mut().map(|screen| |progress: Progress<'_>| screen.show(progress));
-    work(say.as_mut().map(|say| say as _))
+    match Screen::new(quiet) {
+        Some(mut screen) => work(Some(&mut |progress: Progress<'_>| screen.show(progress))),
+        None if quiet => work(None),
+        None => work(Some(&mut Lines::default())),
+    }
+}
+
+/// Progress as lines on stderr, for a log. Clients don't report seconds for it.
+struct Lines {
+    next: Deadline,
+}
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines { next: Deadline::after(LINE_EVERY) }
+    }
+}
+
+impl Listener for Lines {
+    fn take(&mut self, progress: Progress<'_>) {
+        if self.next.left().is_zero()
+            && let Some(line) = line(&progress)
+        {
+            self.next = Deadline::after(LINE_EVERY);
+            put(&line);
+        }
+    }
+
+    fn wants_seconds(&self) -> bool {
+        false
+    }
+}
+
+/// A line for the begin of a part of a run.
+fn line(progress: &Progress<'_>) -> Option<String> {
+    let Progress::Part(part) = progress else { return None };
+    let left = report::duration(part.seconds_left);
+    let run = match part.runs {
+        0 => String::new(),
+        runs => format!("run {} of {runs}: ", part.run),
+    };
+    Some(format!("{run}{}, about {left} left\n", part.name))
 }
 
 impl Screen {
@@ -121,6 +167,26 @@ fn redraw(drawn: &[usize], lines: &[String], columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A run without a terminal was once silent for minutes.
+    #[test]
+    fn a_log_gets_a_line_for_a_part_and_none_for_a_second() {
+        let part = scenario::Part {
+            run: 2,
+            runs: 24,
+            name: "B rust",
+            warm_up_seconds: 0.2,
+            seconds: 1.0,
+            rate_per_second_offered: None,
+            seconds_left: 83.4,
+        };
+        let shown = line(&Progress::Part(part.clone())).unwrap();
+        assert_eq!(shown, "run 2 of 24: B rust, about 1:23 left\n");
+        let command = scenario::Part { runs: 0, name: "A: ./old run", ..part };
+        assert_eq!(line(&Progress::Part(command)).unwrap(), "A: ./old run, about 1:23 left\n");
+        assert!(line(&Progress::Machine).is_none() && line(&Progress::Warning("x")).is_none());
+        assert!(!Lines::default().wants_seconds());
+    }
 
     #[test]
     fn lines_are_replaced_in_place_and_cut_to_the_terminal() {

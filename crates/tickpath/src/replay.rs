@@ -2,7 +2,7 @@
 
 use crate::cli::ReplayArguments;
 use crate::exit::{DONE, NO_RESULT};
-use crate::print::{columns, show};
+use crate::print::{columns, show, show_report};
 use crate::tool::TOOL;
 use anyhow::Context;
 use journal::{JournalError, ReplayedJournal, Snapshot};
@@ -31,7 +31,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> anyhow::Result<u8> {
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&replay)?))?;
     } else {
-        show(&report::replay(&replay, columns()))?;
+        show_report(&report::replay(&replay, columns()))?;
     }
     Ok(DONE)
 }

@@ -5,7 +5,7 @@ use crate::compare::comparison_page;
 use crate::exit::{DONE, NO_RESULT};
 use crate::merge::merge;
 use crate::page::{write, write_page};
-use crate::print::{columns, print_json, show};
+use crate::print::{columns, print_json, show, show_report};
 use crate::side_by_side::side_by_side;
 use anyhow::{Context, bail};
 use record::RunRecord;
@@ -58,7 +58,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
                 Some(Document::Sweep(sweep)) => serde_json::to_value(sweep)?,
             });
         } else {
-            show(&match &kept {
+            show_report(&match &kept {
                 None => report::history(&history(path, arguments)?, columns()),
                 Some(Document::Run(record)) => report::table(record, columns()),
                 Some(Document::Comparison(comparison)) => report::comparison(comparison, columns()),

@@ -4,7 +4,7 @@ use crate::ci::{save_baseline, write_summaries};
 use crate::cli::{Need, Output, RunArguments};
 use crate::exit::{DONE, GATE_FAILED, INCONCLUSIVE, NO_RESULT, USAGE};
 use crate::page::write_page;
-use crate::print::{columns, print_json, print_record, show};
+use crate::print::{columns, print_json, print_record, show, show_report};
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::signals;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
         let can_run = plan.refusals.is_empty();
         match arguments.output.json {
             true => print_json(&plan)?,
-            false => show(&report::preflight(&plan, columns()))?,
+            false => show_report(&report::preflight(&plan, columns()))?,
         }
         return Ok(if can_run { DONE } else { USAGE });
     }
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     print_record(&record, output.json)?;
     let judged: Vec<GateResult> = gates.iter().map(|gate| gate.judge_records(&[&record])).collect();
     if !output.json {
-        show(&report::gates(&judged, columns()))?;
+        show_report(&report::gates(&judged, columns()))?;
         show(&format!("\nrecord: {}\n", path.display()))?;
     }
     let error = if record.is_void() { record.void_because.join("; ") } else { String::new() };

@@ -3,7 +3,7 @@
 use crate::cli::ReportArguments;
 use crate::exit::{DONE, NO_RESULT};
 use crate::page::write;
-use crate::print::{columns, show};
+use crate::print::{columns, show_report};
 use crate::report::all_records;
 use anyhow::bail;
 use record::directory;
@@ -34,7 +34,7 @@ pub(crate) fn side_by_side(arguments: &ReportArguments) -> anyhow::Result<u8> {
                 eprintln!("warning: left out: {left_out}");
             }
         }
-        None => show(&report::side_by_side(&all, columns()))?,
+        None => show_report(&report::side_by_side(&all, columns()))?,
     }
     Ok(if all.left_out.is_empty() { DONE } else { NO_RESULT })
 }

@@ -3,7 +3,7 @@
 use crate::cli::SweepArguments;
 use crate::exit::{DONE, NO_RESULT};
 use crate::page::{write, write_page};
-use crate::print::{columns, print_json, show};
+use crate::print::{columns, print_json, show, show_report};
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::run::{wait_for_turn, warn_of};
@@ -52,7 +52,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
     if output.json {
         print_json(&record)?;
     } else {
-        show(&report::sweep::table(&record, columns()))?;
+        show_report(&report::sweep::table(&record, columns()))?;
         show(&format!("\nsweep: {}\n", path.display()))?;
     }
     Ok(if record.is_result() { DONE } else { NO_RESULT })

@@ -10,6 +10,7 @@ use clock::calendar::seconds;
 use maud::{Markup, html};
 use record::Percentiles;
 use record::history::{Entry, EntryContent, Headline, History, Summary};
+use record::text::counted;
 
 /// Colours of lines: classes `c0` to `c7`.
 const COLOURS: usize = 8;
@@ -34,7 +35,7 @@ pub fn history_page(history: &History, json: &str, base: &str) -> String {
     let body = html! {
         h1 { (title) }
         p class="quiet" {
-            (history.records().count()) " records; their figures are "
+            (counted(history.records().count(), "record")) "; their figures are "
             "the first subject's orders, in response time or, in ping-pong, service time."
         }
         h2 { "Over time" }

@@ -8,6 +8,7 @@ use crate::text::words::{self, US, cell};
 use record::history::{
     Change, Entry, EntryContent, Headline, History, Summary, machine_changes, settings_changes,
 };
+use record::text::{counted, counted_as};
 use stats::median;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,6 +17,8 @@ use std::fmt::Write;
 const NAME: usize = 38;
 /// Columns of a scenario's name.
 const SCENARIO: usize = 24;
+/// Columns of a line that stay on a narrow terminal: names, p50 and p99.
+const FIGURES_MIN: usize = 5;
 /// Bars of a sparkline; more records share them.
 const BARS_MAX: usize = 30;
 /// From the lowest bar to the highest is at least this share of the lowest, so that noise stays
@@ -31,18 +34,18 @@ pub fn history(history: &History, columns: usize) -> String {
     let others = history.entries.len() - records;
     let and = match others {
         0 => String::new(),
-        1 => ", 1 other entry".to_owned(),
-        n => format!(", {n} other entries"),
+        n => format!(", {}", counted_as(n, "other entry", "other entries")),
     };
-    let noun = if records == 1 { "record" } else { "records" };
-    wrap(&mut out, "", &format!("{} · {records} {noun}{and}, newest first", history.directory));
+    let records = counted(records, "record");
+    wrap(&mut out, "", &format!("{} · {records}{and}, newest first", history.directory));
     if history.entries.is_empty() {
         out.push_str("  no records here; `tickpath run` makes one\n");
         return out.into_text();
     }
     list(&mut out, history);
     if history.left_out > 0 {
-        let _ = writeln!(out, "  {} older ones were not looked at", history.left_out);
+        let older = counted_as(history.left_out, "older entry was", "older entries were");
+        let _ = writeln!(out, "  {older} not read");
     }
     over_time(&mut out, history);
     letters(&mut out, history);
@@ -79,10 +82,16 @@ pub(crate) fn figure(headline: &Headline) -> String {
 }
 
 fn list(out: &mut Terminal, history: &History) {
-    let head = cells(["us", "", "", "p50", "p99", "n", "runs", "mach", "set"]);
+    let head = cells(["us", "", "", "p50", "p99", "mach", "set", "runs", "n"]);
     let rows: Vec<Vec<String>> = history.entries.iter().filter_map(row).collect();
     if !rows.is_empty() {
-        Grid { head, rows, more_names: 2, ..Grid::default() }.text(out);
+        let mut grid = Grid { head, rows, more_names: 2, ..Grid::default() };
+        let left_out = grid.cut_to(out.columns, FIGURES_MIN);
+        if !left_out.is_empty() {
+            let left_out = left_out.join(", ");
+            grid.notes.push(format!("A wider terminal also shows {left_out}; so does --json."));
+        }
+        grid.text(out);
     }
     let mut is_first = true;
     for entry in &history.entries {
@@ -117,10 +126,10 @@ fn row(entry: &Entry) -> Option<Vec<String>> {
         figure,
         p50,
         p99,
-        n,
-        summary.runs.to_string(),
         clip(machine, 5),
         summary.settings.clone(),
+        summary.runs.to_string(),
+        n,
     ])
 }
 

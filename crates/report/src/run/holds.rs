@@ -29,16 +29,29 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
     }
     html! {
         h2 { "How far each figure holds" }
-        figure class="full" { (PreEscaped(drawn(&judged))) }
         p class="quiet" {
             "The undisturbed percentile lies between the two ends of its bar. A figure holds if its bar is shorter than "
-            "a tenth of it (filled); the dot is the figure as it was measured."
+            "a tenth of it (filled); the dot is the figure as it was measured. Each figure has a scale of its own."
+        }
+        @for (index, of_subject) in judged.chunk_by(|(a, _), (b, _)| a == b).enumerate() {
+            @if index == 0 { (figure(of_subject)) }
+            @else {
+                details {
+                    summary { "The same for " (of_subject[0].0) }
+                    (figure(of_subject))
+                }
+            }
         }
         details {
             summary { "How much of each run was disturbed" }
             div class="box" { (shares(&judged)) }
         }
     }
+}
+
+/// The brackets of one subject; those of all on one scale were 2 500 px tall.
+fn figure(judged: &[(&str, &Series)]) -> Markup {
+    html! { figure class="full" { (PreEscaped(drawn(judged))) } }
 }
 
 fn drawn(judged: &[(&str, &Series)]) -> String {

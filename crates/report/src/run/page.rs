@@ -84,8 +84,9 @@ fn headline(record: &RunRecord, machine: Option<&Machine>) -> Markup {
         @if record.is_void() {
             p { "The record is void and no result, because:" }
             ul class="broken" { @for reason in &record.void_because { li { (reason) } } }
-        } @else {
-            @if let Some(meaning) = words::meaning(record) { p { (meaning) } }
+        }
+        @if let Some(meaning) = words::meaning(record) { p { (meaning) } }
+        @if !record.is_void() {
             @if let Some(disturber) = words::disturber(record) { p { (disturber) } }
         }
         @if !record.warnings.is_empty() {

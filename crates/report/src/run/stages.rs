@@ -166,6 +166,14 @@ fn class(stage: &str) -> &'static str {
     OWNERS.iter().find(|(known, _)| *known == owner).map_or("noise", |(_, class)| class)
 }
 
+/// The shade of a stage: neighbours of one owner differ, and a stage has one shade in all bars,
+/// also where others are missing.
+fn shade(stage: &str) -> &'static str {
+    let is_it = |known: &record::tick::Stage| stage.split(" + ").next() == Some(known.name);
+    let place = STAGES.iter().position(is_it).unwrap_or(0);
+    if place % 2 == 0 { "even" } else { "odd" }
+}
+
 /// The bars of every subject and interval.
 pub(crate) fn figures(record: &RunRecord) -> Markup {
     html! {
@@ -195,8 +203,8 @@ const SIDE: f64 = 96.0;
 const BAR: f64 = 34.0;
 /// Distance between the tops of two bars: a bar and its caption.
 const STEP: f64 = 62.0;
-/// A character's width, and the space beside a label.
-const CHARACTER: f64 = 6.3;
+/// A character's width in the larger type of a narrow page, and the space beside a label.
+const CHARACTER: f64 = 7.5;
 const MARGIN: f64 = 8.0;
 /// A bar that is shorter than this share of the other is drawn once more, enlarged.
 const ENLARGED_BELOW: f64 = 0.34;
@@ -260,9 +268,8 @@ fn drawn(bar: &Bar<'_>, top: f64) -> Markup {
     let round = |value: f64| (value * 10.0).round() / 10.0;
     html! {
         text class="axis" x=(SIDE - 8.0) y=(top + BAR * 0.62) text-anchor="end" { (bar.name) }
-        @for (index, (name, mean_ns, x, width)) in parts.iter().enumerate() {
-            @let parity = if index % 2 == 0 { "even" } else { "odd" };
-            rect class=(format!("stage {} {parity}", class(name))) x=(round(*x)) y=(top) width=(round(*width)) height=(BAR)
+        @for (name, mean_ns, x, width) in &parts {
+            rect class=(format!("stage {} {}", class(name), shade(name))) x=(round(*x)) y=(top) width=(round(*width)) height=(BAR)
                 data-stage=(name) data-ns=(mean_ns.round()) {
                 title { (name) ": " (amount(*mean_ns)) ", " (owner(name)) }
             }

@@ -3,7 +3,7 @@
 
 use crate::run::stages;
 use crate::text::grid::Grid;
-use crate::text::number::{count, latency, mebibytes, percent};
+use crate::text::number::{count, latency, mebibytes, one_or, percent};
 use crate::text::terminal::{Terminal, clip, shortened, wrap};
 use crate::text::words;
 use clock::utc::Time;
@@ -14,9 +14,6 @@ use record::{RunRecord, Subject};
 
 /// Columns of a name.
 const NAME_WIDTH: usize = 13;
-/// The worst ticks that stand in the terminal; the page and the record have all that were kept.
-const WORST_MAX: usize = 5;
-
 /// Columns of the threads and causes that took the cores, in the terminal.
 const TAKEN_WIDTH: usize = 50;
 
@@ -26,7 +23,7 @@ pub(crate) fn text(out: &mut Terminal, record: &RunRecord) {
         return;
     }
     stages::grids(record).iter().for_each(|grid| grid.text(out));
-    grids(record, WORST_MAX, TAKEN_WIDTH).iter().for_each(|grid| grid.text(out));
+    grids(record, TAKEN_WIDTH).iter().for_each(|grid| grid.text(out));
     for line in lines(record) {
         wrap(out, "  ", &line);
     }
@@ -40,16 +37,16 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
     html! {
         (stages::figures(record))
         @for grid in stages::grids(record) { (Grid { notes: Vec::new(), ..grid }.section()) }
-        @for grid in grids(record, usize::MAX, usize::MAX) { (grid.section()) }
+        @for grid in grids(record, usize::MAX) { (grid.section()) }
         @for line in lines(record) { p class="quiet" { (line) } }
     }
 }
 
-fn grids(record: &RunRecord, worst_max: usize, taken_width: usize) -> Vec<Grid> {
+fn grids(record: &RunRecord, taken_width: usize) -> Vec<Grid> {
     let subjects = || record.subjects.iter();
     let mut grids = vec![feed(record)];
     grids.extend(subjects().filter_map(market_making));
-    grids.extend(subjects().filter_map(|subject| worst(subject, worst_max, taken_width)));
+    grids.extend(subjects().filter_map(|subject| worst(subject, taken_width)));
     grids.into_iter().filter(|grid| !grid.rows.is_empty()).collect()
 }
 
@@ -159,7 +156,7 @@ fn market_making(subject: &Subject) -> Option<Grid> {
 }
 
 /// The worst ticks, each with its longest stage.
-fn worst(subject: &Subject, most: usize, width: usize) -> Option<Grid> {
+fn worst(subject: &Subject, width: usize) -> Option<Grid> {
     let row = |traced: &TracedTick| {
         let longest = traced.stages.iter().max_by_key(|(_, ns)| *ns);
         let longest = longest.map_or(String::new(), |(name, ns)| {
@@ -173,7 +170,7 @@ fn worst(subject: &Subject, most: usize, width: usize) -> Option<Grid> {
             clip(&taken(&traced.noise), width),
         ]
     };
-    let rows: Vec<Vec<String>> = subject.traced.iter().take(most).map(row).collect();
+    let rows: Vec<Vec<String>> = subject.traced.iter().map(row).collect();
     let of = subject.traced.first().map_or("", |traced| traced.of.as_str());
     let head = ["", "run", "message", "most of it in", "cores taken"];
     (!rows.is_empty()).then(|| Grid {
@@ -287,11 +284,11 @@ fn audit(name: &str, audits: &[&Audit], samples: u64) -> Option<String> {
     };
     let (in_windows, all) = (sum(|audit| audit.samples_in_windows), samples.max(1));
     Some(format!(
-        "{name}'s audit: {} records, {} lost; its logger ran {place}, woke {} times and took {} in all; {} of the samples lie \
+        "{name}'s audit: {}, {} lost; its logger ran {place}, woke {} and took {} in all; {} of the samples lie \
          in those windows",
-        count(sum(|audit| audit.records)),
+        one_or(sum(|audit| audit.records), "record"),
         sum(|audit| audit.lost),
-        count(sum(|audit| audit.windows)),
+        one_or(sum(|audit| audit.windows), "time"),
         latency(sum(|audit| audit.windows_ns)),
         percent(in_windows as f64 / all as f64)
     ))

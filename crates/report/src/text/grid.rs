@@ -54,6 +54,21 @@ impl Grid {
         self.notes.iter().for_each(|note| wrap(out, "  ", note));
     }
 
+    /// Removes the last columns that `columns` of a terminal have no place for, but not the first
+    /// `least`; returns their heads. A list reads better without them than in two blocks.
+    pub(crate) fn cut_to(&mut self, columns: usize, least: usize) -> Vec<String> {
+        let mut left_out = Vec::new();
+        let wide = |grid: &Grid| -> usize {
+            (0..grid.head.len()).map(|column| grid.wide(column) + GAP).sum::<usize>() - GAP
+        };
+        while self.head.len() > least && wide(self) > columns {
+            self.rows.iter_mut().for_each(|row| row.truncate(self.head.len() - 1));
+            left_out.extend(self.head.pop());
+        }
+        left_out.reverse();
+        left_out
+    }
+
     fn line(&self, out: &mut Terminal, line: &[String], block: &[usize]) {
         let mut text = String::new();
         for (column, cell) in line.iter().take(1 + self.more_names).enumerate() {
@@ -144,6 +159,22 @@ mod tests {
     fn large_figures_keep_apart_and_columns_without_one_go() {
         let text = drawn(100);
         assert!(text.contains("  55673  ~522977  602931") && !text.contains("p99.9"), "{text}");
+    }
+
+    /// A list of records once split into two tables at 80 columns.
+    #[test]
+    fn a_list_loses_its_last_columns_where_the_terminal_is_narrow() {
+        let list = || Grid {
+            head: cells(["name", "p50", "runs", "n"]),
+            rows: vec![cells(["2026-01-01-order-to-ack", "10.1", "6", "120k"])],
+            ..Grid::default()
+        };
+        let mut narrow = list();
+        assert_eq!(narrow.cut_to(36, 2), ["n"]);
+        assert_eq!(narrow.head, ["name", "p50", "runs"]);
+        let mut narrowest = list();
+        assert_eq!(narrowest.cut_to(5, 2), ["runs", "n"]);
+        assert!(list().cut_to(41, 2).is_empty());
     }
 
     #[test]

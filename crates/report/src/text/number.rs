@@ -1,13 +1,15 @@
 //! Numbers as a person reads them in a column.
 
-/// Latency in microseconds with three digits or so; whole seconds where it is that bad.
+/// Latency in microseconds with three digits or so; with its unit from 100 ms on, where it has six
+/// digits.
 pub(crate) fn us(ns: u64) -> String {
     let us = ns as f64 / 1e3;
     match ns {
         0..1_000 => format!("{us:.3}"),
         1_000..10_000 => format!("{us:.2}"),
         10_000..100_000 => format!("{us:.1}"),
-        100_000..1_000_000_000 => format!("{us:.0}"),
+        100_000..100_000_000 => format!("{us:.0}"),
+        100_000_000..1_000_000_000 => format!("{:.0}ms", us / 1e3),
         _ => format!("{:.2}s", us / 1e6),
     }
 }
@@ -31,12 +33,13 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// Latency in whole nanoseconds; in thousands or millions of them where it is longer than a column.
+/// Latency in whole nanoseconds; with its unit where it is longer than a column.
 pub(crate) fn ns(ns: u64) -> String {
     match ns {
         0..100_000 => ns.to_string(),
-        100_000..10_000_000 => format!("{}k", ns / 1_000),
-        _ => format!("{}M", ns / 1_000_000),
+        100_000..1_000_000 => format!("{}us", ns / 1_000),
+        1_000_000..1_000_000_000 => format!("{}ms", ms(ns)),
+        _ => format!("{}s", s(ns)),
     }
 }
 
@@ -48,6 +51,11 @@ pub(crate) fn count(n: u64) -> String {
         1_000_000..100_000_000 => format!("{:.1}M", n as f64 / 1e6),
         _ => format!("{}M", n / 1_000_000),
     }
+}
+
+/// A short count with its noun: `1 record`, `120k records`.
+pub(crate) fn one_or(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", count(n)) }
 }
 
 /// A rate a second with thin groups of thousands.
@@ -138,7 +146,7 @@ pub(crate) fn seconds(seconds: f64) -> String {
 }
 
 /// A time as a person waits for it, `0:31` or `26:00:05`; whole seconds, none below 0.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     // Out of range saturates.
     let seconds = seconds.round() as u64;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -155,8 +163,15 @@ mod tests {
     #[test]
     fn columns_stay_narrow() {
         let shown: Vec<String> =
-            [0, 999, 9_994, 52_340, 999_499, 48_123_456, 3_600_000_000_000].map(us).into();
-        assert_eq!(shown, ["0.000", "0.999", "9.99", "52.3", "999", "48123", "3600.00s"]);
+            [0, 999, 9_994, 52_340, 999_499, 48_123_456, 512_345_678].map(us).into();
+        assert_eq!(shown, ["0.000", "0.999", "9.99", "52.3", "999", "48123", "512ms"]);
+        assert_eq!(us(3_600_000_000_000), "3600.00s");
+        // A column of nanoseconds once had "7223k".
+        let shown: Vec<String> =
+            [7, 99_999, 123_456, 7_223_000, 48_123_456, 2_500_000_000].map(ns).into();
+        assert_eq!(shown, ["7", "99999", "123us", "7.22ms", "48.1ms", "2.50s"]);
+        assert_eq!(one_or(1, "record"), "1 record");
+        assert_eq!(one_or(120_000, "record"), "120k records");
         let shown: Vec<String> = [7, 9_999, 120_000, 1_234_567, 432_000_000].map(count).into();
         assert_eq!(shown, ["7", "9999", "120k", "1.2M", "432M"]);
         let shown: Vec<String> = [999.6, 10_000.0, 400_000.0, 1_234_567.0].map(rate).into();

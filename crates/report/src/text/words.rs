@@ -1,8 +1,9 @@
 //! Words of a record that the table and the page share.
 
-use crate::text::number::{count, latency, ms, ns, plain, rate, s, us};
+use crate::text::number::{latency, ms, ns, one_or, plain, rate, s, us};
 use plan::measure::Words;
 use record::measure::Measure;
+use record::text::counted;
 use record::{Disturber, Kind, Rule, RunRecord, Series, Subject, Verdict};
 use stats::PERCENTILES;
 
@@ -112,15 +113,42 @@ pub(crate) fn holds_to(series: &Series) -> String {
     }
 }
 
-/// The meaning of a record whose main series does not hold to p50; `None` for every other one.
+/// The meaning of a result and what to do with it, in a sentence; `None` where there is no main
+/// series to judge.
 pub(crate) fn meaning(record: &RunRecord) -> Option<&'static str> {
-    let is_judged = record.main_series().is_some() && !record.is_void() && !record.smoke_test;
-    let fails = is_judged && !record.holds(0.5);
-    fails.then_some(
-        "Nothing is broken: other work on the cores may have moved p50 by more than a tenth, so it \
-         describes this machine in this hour. Follow the remedy, or let tickpath wait for quiet \
-         runs: --until p50 --budget 10m.",
-    )
+    if record.is_void() {
+        return Some(
+            "A void run is no result: it broke a rule of the measurement. Remove the cause and run it \
+             again.",
+        );
+    }
+    if record.smoke_test {
+        return Some("Everything works. Run it without --quick for figures that count.");
+    }
+    let series = record.main_series()?;
+    Some(match series.holds_to {
+        None if !series.not_judged.is_empty() => {
+            "It is not known what disturbance did to these figures: don't compare them before the \
+             reason above is gone."
+        }
+        None => "There are too few samples for a median: add --set seconds=N.",
+        Some(_) if holds_to(series) == "holds" => {
+            "Disturbance moved none of these figures by more than a tenth: quote and compare them."
+        }
+        Some(_) if series.holds(0.5) => {
+            "Quote and compare the figures without a ?: disturbance may have moved the others by more \
+             than a tenth."
+        }
+        Some(_) if record.ratio_holds(0.5) => {
+            "p50 describes this machine in this hour, its ratio to the floor describes the software: \
+             compare the ratio, or let tickpath wait for quiet runs: --until p50 --budget 10m."
+        }
+        Some(_) => {
+            "Nothing is broken: other work on the cores may have moved p50 by more than a tenth, so it \
+             describes this machine in this hour. Follow the remedy, or let tickpath wait for quiet \
+             runs: --until p50 --budget 10m."
+        }
+    })
 }
 
 /// The largest disturber of the main series, with a remedy; `None` if there is none.
@@ -140,6 +168,7 @@ pub(crate) fn disturber(record: &RunRecord) -> Option<String> {
     };
     let times = match times {
         0 => String::new(),
+        1 => format!(", once, for {}", latency(*longest_ns)),
         times => format!(", {times} times, the longest {}", latency(*longest_ns)),
     };
     Some(format!("disturbed most by {name}: {share}{times}. Remedy: {remedy}."))
@@ -169,7 +198,7 @@ pub(crate) fn runs(record: &RunRecord) -> String {
         0 => String::new(),
         n => format!(", {n} more disturbed left out"),
     };
-    format!("{} {}{left_out}", record.runs, if record.runs == 1 { "run" } else { "runs" })
+    format!("{}{left_out}", counted(record.runs, "run"))
 }
 
 /// Where a subject ran.
@@ -186,8 +215,7 @@ pub(crate) fn cores(cores: &[usize]) -> String {
 pub(crate) fn gateways(record: &RunRecord) -> Option<String> {
     let exchange = &record.resolved["exchange"];
     let count = exchange["gateways"].as_u64().filter(|_| exchange["start"] == true)?;
-    let name = if count == 1 { "gateway" } else { "gateways" };
-    (count > 0).then(|| format!("{count} {name}"))
+    (count > 0).then(|| counted(count, "gateway"))
 }
 
 /// Where ticks come from, how often, and by which way; `None` where there are none.
@@ -317,9 +345,8 @@ const MERGED_FROM_MAX: usize = 8;
 pub(crate) fn merged_from(record: &RunRecord) -> Option<String> {
     let from = &record.merged_from;
     let named = from.iter().take(MERGED_FROM_MAX).map(|from| {
-        let runs = if from.runs == 1 { "run" } else { "runs" };
         let machine = from.machine.as_deref().unwrap_or("not kept");
-        format!("{} ({} {runs}, machine {machine})", from.name, from.runs)
+        format!("{} ({}, machine {machine})", from.name, counted(from.runs, "run"))
     });
     let more = from.len().saturating_sub(MERGED_FROM_MAX);
     let more = (more > 0).then(|| format!("{more} more"));
@@ -329,5 +356,5 @@ pub(crate) fn merged_from(record: &RunRecord) -> Option<String> {
 
 /// A sample's size, as part of a sentence.
 pub(crate) fn samples(n: u64) -> String {
-    format!("{} {}", count(n), if n == 1 { "sample" } else { "samples" })
+    one_or(n, "sample")
 }

@@ -82,18 +82,18 @@ fn a_line_each_then_each_scenario_over_time() {
     expect![[r#"
         runs · 8 records, 1 other entry, newest first
 
-        us                                                              p50    p99     n  runs  mach   set
-        2026-11-21T21-10-00Z-order-to-ack       holds   rust response  12.3  ~37.0  120k     6  sovx  dokq
-        2026-11-21T21-00-00Z-order-to-ack       VOID    rust response  17.0  ~51.0  120k     6  sovx  dokq
-        2026-11-21T20-50-00Z-order-to-ack       holds   rust response  15.0  ~45.0  120k     6  sovx  dokq
-        2026-11-21T20-40-00Z-order-to-ack       faults  rust response  14.0  ~42.0  120k     6  sovx  dokq
-        baseline <b> (orde~to-ack, 2026-11-21)  holds   rust response  9.10  ~27.3  120k     6  sovx  abcd
-        2026-11-21T20-20-00Z-order-to-ack       holds   rust response  13.0  ~39.0  120k     6     -  dokq
-        2026-11-21T20-10-00Z-order-to-ack       -       no latencies      -      -     -     6  sovx  dokq
-        2026-11-21T20-00-0~me-of-forty-letters  holds   rust response  13.0  ~39.0  120k     6  sovx  dokq
+        us                                                              p50    p99  mach   set  runs     n
+        2026-11-21T21-10-00Z-order-to-ack       holds   rust response  12.3  ~37.0  sovx  dokq     6  120k
+        2026-11-21T21-00-00Z-order-to-ack       VOID    rust response  17.0  ~51.0  sovx  dokq     6  120k
+        2026-11-21T20-50-00Z-order-to-ack       holds   rust response  15.0  ~45.0  sovx  dokq     6  120k
+        2026-11-21T20-40-00Z-order-to-ack       faults  rust response  14.0  ~42.0  sovx  dokq     6  120k
+        baseline <b> (orde~to-ack, 2026-11-21)  holds   rust response  9.10  ~27.3  sovx  abcd     6  120k
+        2026-11-21T20-20-00Z-order-to-ack       holds   rust response  13.0  ~39.0     -  dokq     6  120k
+        2026-11-21T20-10-00Z-order-to-ack       -       no latencies      -      -  sovx  dokq     6     -
+        2026-11-21T20-00-0~me-of-forty-letters  holds   rust response  13.0  ~39.0  sovx  dokq     6  120k
 
           2026-11-21T19-00-00Z-sweep-x  a sweep
-          3 older ones were not looked at
+          3 older entries were not read
 
         p50 over time, us  mach  set   oldest to newest  n  oldest  newest      range
         order-to-ack       sovx  dokq  ▅█·▁              4    14.0    12.3  12.3-15.0

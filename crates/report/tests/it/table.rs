@@ -51,6 +51,7 @@ fn a_valid_record() {
     assert!(table.lines().all(|line| line.chars().count() <= 100));
     expect![[r#"
         order-to-ack · holds · 2 runs
+          Disturbance moved none of these figures by more than a tenth: quote and compare them.
           trader (rust): open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99 900
           ns
           floor: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 40k sent, 0 lost
@@ -88,6 +89,7 @@ fn injected_faults_stand_in_the_headline() {
     let headline = table.split("  rust: open").next().unwrap();
     expect![[r#"
         order-to-ack · holds · 2 runs · faults injected: exchange delay_us=50; rust drop_every=100
+          Disturbance moved none of these figures by more than a tenth: quote and compare them.
           trader (rust): open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99 900
           ns
           floor: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 40k sent, 0 lost
@@ -126,6 +128,7 @@ fn an_invalid_record_says_so_first() {
     );
     expect![[r#"
         order-to-ack · VOID: rust.replies: run 2: of 40000 messages 3 lost · 2 runs
+          A void run is no result: it broke a rule of the measurement. Remove the cause and run it again.
 
         us    p50  p90  p95  p99  p99.9  p99.99  max  n  p50 interval
 

@@ -197,6 +197,7 @@ fn the_headline_says_where_ticks_come_from() {
         "tick-to-trade",
         expect![[r#"
             tick-to-trade · holds · 6 runs
+              Disturbance moved none of these figures by more than a tenth: quote and compare them.
               ticks: synthetic, 10 000 inputs/s, uniform, UDP unicast, loopback; strategy trigger
               trader (rust): trigger, spin, cores 0 1, 10 000 of 10 000 orders/s, 240k sent, 0 lost"#]],
     );
@@ -218,17 +219,17 @@ fn stages_say_whose_time_it_was_and_who_owns_the_tail() {
                                     whose time   p50    p99  p99.9    max  around p50  around p99
             event                     exchange  2310   6930  11550  92400        2310        2310
             publish                   exchange   640   1920   3200  25600         640         640
-            network_in         kernel, network  3100   9300  15500   124k        3100        3100
+            network_in         kernel, network  3100   9300  15500  124us        3100        3100
             ingest              kernel, trader  2220   6660  11100  88800        2220        2220
             normalise                   trader   145    435    725   5800         145        1045
             signal                      trader    38    114    190   1520          38          38
             risk                        trader    24     72    120    960          24          24
             order                       trader    92    276    460   3680          92          92
-            network_out        kernel, network  6830  20490  34150   273k        6830       37830
+            network_out        kernel, network  6830  20490  34150  273us        6830       37830
             gateway                   exchange  1040   3120   5200  41600        1040        1040
             engine                    exchange   710   2130   3550  28400         710         710
             report                    exchange   520   1560   2600  20800         520         520
-            network_back       kernel, network  7300  21900  36500   292k        7300        7300
+            network_back       kernel, network  7300  21900  36500  292us        7300        7300
             tick_to_ack, mean                                                   24969       56869
               tick_to_gateway response, p50 15.4 us and p99 47.3 us: network_out owns the tail (kernel and
               network): it grew by 31.0 us, the whole by 31.9 us.

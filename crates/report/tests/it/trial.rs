@@ -57,7 +57,7 @@ fn reasons_have_lines_of_their_own() {
         ..Trial::default()
     };
     expect![[r#"
-        tune trial · order-to-ack · 1 settings, 12 pairs each · 0 s of 0 s · machine sovx
+        tune trial · order-to-ack · 1 setting, 12 pairs each · 0 s of 0 s · machine sovx
 
         inconclusive  irq.affinity (12 pairs)
                       p50              16.6 ->      15.9     -2.2 %  [-13.6 %, +15.8 %]  inconclusive

@@ -105,7 +105,7 @@ fn operate(launch: &Launch, teller: &mut Teller<'_>) -> Result<ClientResult, Con
         subject: launch.entrant.name.clone(),
         core: launch.entrant.cores.first().copied(),
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
-        progress: teller.is_heard(),
+        progress: teller.wants_seconds(),
         ..plan
     };
     let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;

@@ -71,7 +71,7 @@ pub(crate) fn trade(
     wire: Wire,
     teller: &mut Teller<'_>,
 ) -> Result<ClientResult, ConductError> {
-    let plan = serde_json::to_string(&order_plan(launch, exchange, wire, teller.is_heard()))
+    let plan = serde_json::to_string(&order_plan(launch, exchange, wire, teller.wants_seconds()))
         .map_err(|error| launch.failed(error.to_string()))?;
     launch.run_client("trade", &plan, teller)
 }

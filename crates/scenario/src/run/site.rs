@@ -48,7 +48,7 @@ impl Site {
         let placed = place_on(&root, scenario, &topology, &allowed, &fixed)?;
         let probed = probe_cores(&placed, &allowed);
         if let Some(say) = say {
-            say(Progress::Machine);
+            say.take(Progress::Machine);
         }
         let before = host::capture(&root, &clock, probed);
         let wants_networks = scenario.kind == Measure::Ticks && scenario.network == Network::Veth;

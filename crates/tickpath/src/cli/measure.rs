@@ -1,6 +1,6 @@
 //! Arguments of the commands that measure.
 
-use crate::cli::shared::{Output, Settings, Summaries, Target};
+use crate::cli::shared::{Output, SCENARIO_DEFAULT, Settings, Summaries, Target};
 use crate::cli::values::{Need, duration, need, percentile};
 use clap::Args;
 use record::comparison::FIGURES;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub(crate) struct RunArguments {
     /// A scenario that ships, or the path of a scenario file
-    #[arg(default_value = "order-to-ack")]
+    #[arg(default_value = SCENARIO_DEFAULT)]
     pub scenario: String,
     #[command(flatten)]
     pub settings: Settings,
@@ -38,10 +38,11 @@ pub(crate) struct RunArguments {
     /// Also find what interrupts the measured cores, before and during each run (see `noise`)
     #[arg(long)]
     pub noise: bool,
-    /// Keep the N slowest ticks with all timestamps and what preempted the cores
+    /// Keep the N slowest ticks with all timestamps and what preempted the cores, and print them
     #[arg(long, value_name = "N")]
     pub trace: Option<usize>,
-    /// Make one short run, to see whether everything works. Its record is marked as a smoke test
+    /// Make one short run in about five seconds, to see whether everything works. Its record is
+    /// marked as a smoke test
     #[arg(long, conflicts_with_all = ["until", "resume"])]
     pub quick: bool,
     /// Print the resolved scenario, cores, duration and faults, and measure nothing
@@ -93,7 +94,7 @@ pub(crate) struct CompareArguments {
     /// Runs of each treatment, interleaved [default: 12]. Not for two records
     #[arg(long, value_name = "N")]
     pub pairs: Option<u32>,
-    /// Scenario for KEY=VALUE treatments [default: ping-pong]
+    /// Scenario for KEY=VALUE treatments [default: order-to-ack]
     #[arg(long)]
     pub scenario: Option<String>,
     #[command(flatten)]

@@ -24,6 +24,9 @@ use clap::{Args, Parser, Subcommand};
 #[derive(Parser)]
 #[command(version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Cli {
+    /// When to use colours; auto: on a terminal, as NO_COLOR and CLICOLOR_FORCE say
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: clap::ColorChoice,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -63,15 +66,17 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Check whether this machine is fit to measure on
     ///
-    /// Checks cores, load, clock, kernel settings, interrupts and permissions for three seconds.
-    /// Each finding is ok, warn (widens the tail) or bad (makes figures misleading), with the
-    /// reason and the remedy. Changes nothing. Exits with 0 if nothing is bad, otherwise with 1.
+    /// Checks cores, load, clock, kernel settings, interrupts and permissions; watches the machine
+    /// for two seconds and takes about three. Each finding is ok, warn (widens the tail) or bad
+    /// (makes figures misleading), with the reason and the remedy. Changes nothing. Exits with 0
+    /// if nothing is bad, otherwise with 1.
     Doctor(DoctorArguments),
     /// Check that tickpath detects known faults on this machine
     ///
     /// Makes four experiments with known results: A against A, a trader that stalls, an exchange
-    /// that replies late, and one that drops replies. Prints one line for each. Exits with 0 if
-    /// tickpath detected all of them, otherwise with 1.
+    /// that replies late, and one that drops replies; takes about three minutes. Prints one line
+    /// for each. Exits with 0 if tickpath detected all of them, with 1 if it missed one, and with 4
+    /// if too few runs had the figure to check one.
     Selftest(SelftestArguments),
     /// Find what interrupts a core, and its cause
     ///

@@ -3,6 +3,9 @@
 use clap::Args;
 use std::path::PathBuf;
 
+/// Scenario of `run` and of treatments of `compare` that name none.
+pub(crate) const SCENARIO_DEFAULT: &str = "order-to-ack";
+
 /// Arguments of every command that writes a record.
 #[derive(Args)]
 pub(crate) struct Output {

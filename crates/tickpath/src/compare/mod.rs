@@ -9,7 +9,7 @@ use crate::ci::{baseline, write_summaries};
 use crate::cli::CompareArguments;
 use crate::exit::{DONE, GATE_FAILED, INCONCLUSIVE};
 use crate::page::write;
-use crate::print::{columns, print_json, show};
+use crate::print::{columns, print_json, show, show_report};
 use crate::project::Project;
 use crate::tool::{TOOL, command_line};
 use crate::treatment::similar;
@@ -184,7 +184,7 @@ fn finish(
     if arguments.output.json {
         return print_json(comparison);
     }
-    show(&report::comparison(comparison, columns()))?;
+    show_report(&report::comparison(comparison, columns()))?;
     show(&format!("\nrecord: {}\n", path.display()))
 }
 

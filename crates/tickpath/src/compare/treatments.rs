@@ -1,7 +1,7 @@
 //! Treatments that are measured now, interleaved.
 
 use super::{CompareRequest, PAIRS_DEFAULT, blank, finish, status};
-use crate::cli::CompareArguments;
+use crate::cli::{CompareArguments, SCENARIO_DEFAULT};
 use crate::exit::NO_RESULT;
 use crate::progress::with_screen;
 use crate::project::Project;
@@ -19,9 +19,6 @@ use scenario::experiment::{
 };
 use stats::compare::Design;
 use std::path::Path;
-
-/// The scenario of KEY=VALUE treatments.
-const SCENARIO_DEFAULT: &str = "ping-pong";
 
 /// Measures them now.
 pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {

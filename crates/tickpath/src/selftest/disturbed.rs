@@ -9,7 +9,7 @@ use super::{SHORT, figure_name};
 use crate::cli::SelftestArguments;
 use crate::exit::{DONE, GATE_FAILED, NO_RESULT};
 use crate::page::write;
-use crate::print::show;
+use crate::print::{show, show_report};
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::signals;
@@ -123,7 +123,7 @@ pub(super) fn disturbed(arguments: &SelftestArguments) -> anyhow::Result<u8> {
     match arguments.output.json {
         true => show(&format!("{found}\n"))?,
         false => {
-            show(&report::disturbed(&rows, passed))?;
+            show_report(&report::disturbed(&rows, passed))?;
             show(&format!("\nrecords: {}\n", directory.display()))?;
         }
     }

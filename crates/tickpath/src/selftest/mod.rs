@@ -4,9 +4,9 @@
 mod disturbed;
 
 use crate::cli::SelftestArguments;
-use crate::exit::{DONE, GATE_FAILED, NO_RESULT};
+use crate::exit::{DONE, GATE_FAILED, INCONCLUSIVE, NO_RESULT};
 use crate::page::write;
-use crate::print::show;
+use crate::print::{show, show_report};
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::signals;
@@ -70,20 +70,28 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> anyhow::Result<u8> {
     let interrupt = signals::interrupt()?;
     let pairs = arguments.pairs.unwrap_or(PAIRS);
     let bench = Bench { directory, pairs, quiet: arguments.output.quiet, interrupt: &interrupt };
-    let mut passed = true;
+    let mut status = DONE;
     let mut found = Vec::new();
     let wanted =
         |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
-    for (name, check) in CHECKS.into_iter().filter(|(name, _)| wanted(name)) {
+    let checks: Vec<Check> = CHECKS.into_iter().filter(|(name, _)| wanted(name)).collect();
+    for (index, (name, check)) in checks.iter().enumerate() {
+        if !arguments.output.quiet {
+            eprintln!("checking {name}, {} of {}", index + 1, checks.len());
+        }
         let finding = check(&bench)?;
         if interrupt.is_set() {
             eprintln!("error: interrupted: the remaining checks were not run");
             return Ok(NO_RESULT);
         }
-        passed &= finding.passed();
+        status = match (finding.passed(), status) {
+            (Some(true), status) => status,
+            (Some(false), _) | (None, GATE_FAILED) => GATE_FAILED,
+            (None, _) => INCONCLUSIVE,
+        };
         let line = report::finding(&finding);
         if !arguments.output.json {
-            show(&line)?;
+            show_report(&line)?;
         }
         found.push(serde_json::json!({
             "check": name, "passed": finding.passed(), "found": line.trim_end(),
@@ -96,7 +104,7 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> anyhow::Result<u8> {
     } else {
         show(&format!("\nrecords: {}\n", bench.directory.display()))?;
     }
-    Ok(if passed { DONE } else { GATE_FAILED })
+    Ok(status)
 }
 
 impl Bench<'_> {

@@ -8,7 +8,7 @@ use crate::cli::{
     RevertArguments, StateArguments, TuneCommand,
 };
 use crate::exit::{DONE, GATE_FAILED};
-use crate::print::{columns, show};
+use crate::print::{columns, show, show_report};
 use crate::tool::TOOL;
 use ::tune::apply::OnFailure;
 use ::tune::journal::Journal;
@@ -43,7 +43,7 @@ pub(crate) fn tune(command: &TuneCommand) -> anyhow::Result<u8> {
 fn print_survey(survey: &Survey, is_plan: bool, json: bool) -> anyhow::Result<()> {
     match json {
         true => show(&format!("{}\n", serde_json::to_string_pretty(survey)?)),
-        false => show(&report::tune::survey(survey, is_plan, columns())),
+        false => show_report(&report::tune::survey(survey, is_plan, columns())),
     }
 }
 
@@ -176,7 +176,7 @@ fn account(verb: &str, results: Vec<StepResult>, waits: bool, json: bool) -> any
     };
     match json {
         true => show(&format!("{}\n", serde_json::to_string_pretty(&account)?))?,
-        false => show(&report::tune::account(&account, columns()))?,
+        false => show_report(&report::tune::account(&account, columns()))?,
     }
     Ok(if ok { DONE } else { GATE_FAILED })
 }

@@ -22,6 +22,8 @@ const QUICK: &[&str] = &[
     "subject.rust.backend=block",
     "--figure",
     "p50",
+    "--scenario",
+    "ping-pong",
 ];
 
 fn compare(out: &Path, arguments: &[&str]) -> Output {

@@ -98,6 +98,8 @@ fn screen(seen: &str) -> Vec<String> {
                     rows.truncate(row + 1);
                     rows[row].clear();
                 }
+                // A colour of the table.
+                (_, "m") => {}
                 (up, "A") => row -= up.parse::<usize>().unwrap(),
                 other => panic!("unknown sequence {other:?}"),
             }

@@ -99,7 +99,7 @@ fn follow(
         (true, Some(lengths)) => Some(raw(lengths, launch.entrant.is_bare)),
         (true, None) => return Err(launch.failed("no message lengths are known yet".to_owned())),
     };
-    let plan = plan_of(launch, &ready, raw_plan, teller.is_heard());
+    let plan = plan_of(launch, &ready, raw_plan, teller.wants_seconds());
     let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
     let start = ready.clock.map(Moment::now);
     let client = launch.start_client("trade", &plan)?;

@@ -2,7 +2,7 @@
 
 use crate::cli::{GoalArguments, TrialArguments};
 use crate::exit::{DONE, INCONCLUSIVE, NO_RESULT};
-use crate::print::{columns, print_json, show};
+use crate::print::{columns, print_json, show, show_report};
 use crate::project::Project;
 use crate::tool::{TOOL, command_line};
 use crate::treatment::conduct_of;
@@ -78,7 +78,7 @@ pub(super) fn finish(trial: &Trial, path: &Path, json: bool) -> anyhow::Result<u
     match json {
         true => print_json(trial)?,
         false => {
-            show(&report::tune::trial(trial, columns()))?;
+            show_report(&report::tune::trial(trial, columns()))?;
             show(&format!("\nrecord: {}\n", file.display()))?;
         }
     }
