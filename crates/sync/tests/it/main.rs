@@ -1,0 +1,4 @@
+//! Brackets and estimates against clocks and paths whose truth is known.
+
+mod cases;
+mod simulation;
