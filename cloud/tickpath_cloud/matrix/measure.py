@@ -26,6 +26,7 @@ from tickpath_cloud.matrix.cells import Cell, Features, Matrix, cells, check, fe
 from tickpath_cloud.records import parse_record
 
 PORT = 8888
+LAST_PHASE = "noise"
 Change = dict[str, Any]
 
 
@@ -76,8 +77,13 @@ class Measuring:
                     self._close_after(error)
                 raise
             self._close()
-        else:
+        elif LAST_PHASE in self.done:
             self._phases()  # from the journal alone
+        else:
+            raise CloudError(
+                f"the matrix in {self.journal.path.parent} ended with an error, and everything was "
+                "removed then: begin anew with `matrix FILE --apply`"
+            )
         return list(self.rows.values())
 
     def _note(self, event: Change) -> None:
@@ -116,7 +122,7 @@ class Measuring:
         if self.matrix.pair:
             self._phase("exchanges", self._exchanges)
         self._phase("run", self._run)
-        self._phase("noise", self._noise)
+        self._phase(LAST_PHASE, self._noise)
 
     # --- launch ---------------------------------------------------------------------------------
 
