@@ -214,6 +214,6 @@ audit · 001.audit · tick-to-trade · rust · written by tickpath 0.1.0
             );
         }
         let text = audit(&AuditSummary { file: "x".to_owned(), ..AuditSummary::default() }, 100);
-        assert!(text.contains("UNFINISHED") && text.contains("nothing was told"), "{text}");
+        assert!(text.contains("UNFINISHED") && text.contains("unknown"), "{text}");
     }
 }

@@ -83,12 +83,12 @@ mod tests {
         );
         let expected = "\
 replay · log · state 00000000000000ff
-  log           1234567 inputs: 1234000 are in the snapshot that it began with, 567 were replayed
+  log           1234567 inputs: 1234000 in the snapshot that it began with, 567 replayed
   engine        2 open orders, 1 instrument
   inputs        cancel 67, new 500
   events        booked 500
-  CUT           the log ends before input 9: 3 bytes that stand there are no whole record; a write
-                was cut off, or the file was changed (log/5)
+  CUT           the log ends before input 9: 3 bytes there are an incomplete record; a write was cut
+                off, or the file was changed (log/5)
   NOT USED      log/7 is damaged
   snapshot      log/8
 ";

@@ -10,7 +10,7 @@ use clock::calendar::seconds;
 use maud::{Markup, html};
 use record::Percentiles;
 use record::history::{Entry, EntryContent, Headline, History, Summary};
-use record::text::counted;
+use record::text::{counted, counted_as};
 
 /// Colours of lines: classes `c0` to `c7`.
 const COLOURS: usize = 8;
@@ -155,7 +155,7 @@ fn list(history: &History, base: &str) -> Markup {
             }
         }
         @if history.left_out > 0 {
-            p class="quiet" { (history.left_out) " older ones were not looked at." }
+            p class="quiet" { (counted_as(history.left_out, "older entry was", "older entries were")) " not read." }
         }
     }
 }
