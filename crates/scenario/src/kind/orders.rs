@@ -134,6 +134,7 @@ mod tests {
             orders: 500,
             cancels: 500,
             replay_equal: Some(true),
+            counts: serde_json::json!({"amends": 0}),
             ..ExchangeResult::default()
         };
         change(&mut result, &mut exchange);

@@ -237,8 +237,10 @@ fn a_foreign_client_is_started_as_the_contract_says() {
     assert_eq!(rule(&record, "rust.complete")["verdict"], "held");
 
     // One that claims to have done it all, and has nothing to show for it.
-    let liar = r#"["/bin/sh", "-c", "echo '{\"complete\": true, \"load\": {\"sent\": 0}}'"]"#;
-    let set = format!("subject.rust.command={liar}");
+    let counts = ["sent", "received", "lost", "duplicated", "rejected", "unexpected"];
+    let counts = counts.map(|count| format!(r#"\"{count}\": 0"#)).join(", ");
+    let says = format!(r#"{{\"complete\": true, \"load\": {{{counts}}}}}"#);
+    let set = format!(r#"subject.rust.command=["/bin/sh", "-c", "echo '{says}'"]"#);
     let done = tickpath()
         .args(SHORT)
         .args(["--json", "--out", &out, "--set", &set, "--set", "floor_seconds=0"])
@@ -253,6 +255,7 @@ fn a_foreign_client_is_started_as_the_contract_says() {
         (r#"["/bin/echo", "hello"]"#, "rust failed"),
         (r#"["/bin/sh", "-c", "echo broken hardware >&2; exit 7"]"#, "broken hardware"),
         (r#"["/no/such/client"]"#, "can't be started"),
+        (r#"["/bin/sh", "-c", "echo '{\"complete\": true}'"]"#, "its result has no load.sent"),
     ] {
         let set = format!("subject.rust.command={client}");
         let done = tickpath().args(SHORT).args(["--out", &out, "--set", &set]).output().unwrap();
