@@ -17,7 +17,7 @@ from namespaces import PORT, SUBNET, Hosts, Relay, exchange, missing, tickpath
 from tickpath_cloud import cli, policy
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
-from tickpath_cloud.records import Series, at_once, windows
+from tickpath_cloud.records import Series, at_once, parse_record, windows
 from tickpath_cloud.tiers import check, command, measure, page, stacks
 from tickpath_cloud.tiers.stacks import TEMPLATES, Stacks, names
 from tickpath_cloud.tiers.table import DOCUMENTS, figures, table
@@ -273,6 +273,28 @@ def test_the_table_has_the_documents_beside_it():
     held = figures(loads)
     assert held[0]["tiers"][2] == {"tier": "peering", "failed": "ssh: no"}
     assert held[0]["at_once"] == 0.97 and held[1]["tiers"][0]["pooled"]["p50"] == 1e6
+
+
+def test_a_ratio_to_the_floor_and_two_regimes_are_shown():
+    """A p50 between two regimes is no figure, and neither is a difference from one."""
+    series = {
+        "name": "order", "kind": "response", "holds_to": 0.0,
+        "pooled": {"count": 1000, "p50": 9_000, "p90": 9_500, "p99": 9_900},
+        "regimes": [{"figures": {"p50": 7_800}}, {"figures": {"p50": 10_900}}],
+        "over_floor": {"holds_to": 0.9, "figures": {"p50": {"ratio": 1.0712}}},
+    }  # fmt: skip
+    run = {"scenario": "s", "subjects": [{"name": "rust", "series": [series]}]}
+    main = parse_record(run, "x").main
+    loads = [measure.Load("low", [measure.Row("edge", main), row("peering", 60_000)], 1.0)]
+    said = table(loads)
+    edge, peering = said.splitlines()[1:3]
+    assert "/ floor" in said.splitlines()[0] and " 7.80/10.90 " in edge and " 1.07x" in edge
+    assert peering.split()[7:10] == ["-", "-", "-"] and "slow regime" in said and "9.00" not in said
+    held = figures(loads)[0]["tiers"][0]
+    assert held["p50_over_floor"] == 1.0712 and held["p50_over_floor_holds"]
+    del series["over_floor"], series["regimes"]
+    without = parse_record(run, "x").main
+    assert without.ratio is None and without.over_floor() == "-" and not without.regimes_ns
 
 
 def test_when_tiers_were_measured_is_read_from_their_logs(tmp_path):

@@ -14,6 +14,7 @@ RANKS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 BESIDE = ("floor", "bare", "hiccup")  # subjects that tickpath adds
 # Meaning of the marks of `Series.cell`, in the words of tickpath's own tables.
 DISTURBED = "? does not hold: disturbance may be more than a tenth of it"
+REGIMES = "a/b: in the machine's fast and in its slow regime"
 UNCERTAIN = "~ fewer than 100 samples lie beyond it; - fewer than 10, not shown"
 
 
@@ -26,6 +27,9 @@ class Series:
     holds_to: float | None = None  # rank up to which figures hold; None: nobody could judge it
     not_judged: str = ""  # why
     uncertain: tuple[str, ...] = ()
+    regimes_ns: tuple[float, float] | None = None  # p50 in the fast and in the slow one, if two
+    ratio: float | None = None  # p50 over the floor of the same run; None: there is no floor
+    ratio_holds: bool = False
 
     @property
     def p50_ns(self) -> float:
@@ -38,13 +42,24 @@ class Series:
     def holds(self, name: str) -> bool:
         return self.holds_to is not None and RANKS[name] <= self.holds_to
 
+    def drawn(self, name: str) -> float | None:
+        """The figure in ns; None for a p50 that lies between two regimes."""
+        return None if name == "p50" and self.regimes_ns else self.pooled.get(name)
+
     def cell(self, name: str) -> str:
         """Microseconds, marked as in tickpath's own tables."""
         value = self.pooled.get(name)
         if value is None:
             return "-"
+        if name == "p50" and self.regimes_ns:  # a p50 between two regimes is no figure
+            return "/".join(map(us, self.regimes_ns))
         before = "~" if name in self.uncertain else ""
         return f"{before}{us(value)}{'' if self.holds(name) else '?'}"
+
+    def over_floor(self) -> str:
+        if self.ratio is None:
+            return "-"
+        return f"{self.ratio:.2f}x{'' if self.ratio_holds else '?'}"
 
     def interval(self) -> str:
         """The interval of the median over runs."""
@@ -57,7 +72,8 @@ class Series:
         return {
             "series": self.name, "pooled": self.pooled, "p50_interval": self.p50_interval_ns,
             "holds_to": self.holds_to, "not_judged": self.not_judged,
-            "uncertain": list(self.uncertain),
+            "uncertain": list(self.uncertain), "p50_regimes": self.regimes_ns,
+            "p50_over_floor": self.ratio, "p50_over_floor_holds": self.ratio_holds,
         }  # fmt: skip
 
 
@@ -72,6 +88,7 @@ def marks(series: list[Series], names: tuple[str, ...]) -> list[str]:
     reasons = {one.not_judged for one, name in shown if not one.holds(name) and one.not_judged}
     uncertain = any(name in one.uncertain for one, name in shown)
     return [
+        *([REGIMES] if any(one.regimes_ns for one in series) else []),
         *([DISTURBED] if judged else []),
         *(f"? not judged: {reason}" for reason in sorted(reasons)),
         *([UNCERTAIN] if uncertain or len(shown) < len(series) * len(names) else []),
@@ -110,11 +127,26 @@ def parse_record(run: dict[str, Any], where: str) -> Record:
                 series["name"], pooled["count"], pooled,
                 (float(interval[0]), float(interval[1])) if interval else None,
                 series.get("holds_to"), series.get("not_judged", ""),
-                tuple(series.get("uncertain", ())),
+                tuple(series.get("uncertain", ())), _regimes(series), *_over_floor(series),
             ),
         )  # fmt: skip
     except (KeyError, StopIteration, TypeError) as error:
         raise CloudError(f"{where} has no series with a p50: measure for longer") from error
+
+
+def _regimes(series: dict[str, Any]) -> tuple[float, float] | None:
+    found = [one["figures"].get("p50") for one in series.get("regimes") or ()]
+    if len(found) != 2 or None in found:
+        return None
+    return float(found[0]), float(found[1])
+
+
+def _over_floor(series: dict[str, Any]) -> tuple[float | None, bool]:
+    """The ratio of p50 to that of the floor, from pairs, and whether it holds (since schema 3)."""
+    over = series.get("over_floor") or {}
+    p50 = (over.get("figures") or {}).get("p50")
+    holds_to = over.get("holds_to")
+    return (float(p50["ratio"]) if p50 else None), holds_to is not None and holds_to >= RANKS["p50"]
 
 
 def _main(series: list[dict[str, Any]]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Scale:
 
 
 def _drawing(tiers: list[tuple[str, Series]]) -> str:
-    scale = Scale([v for _, series in tiers for name in COLUMNS if (v := series.pooled.get(name))])
+    scale = Scale([v for _, series in tiers for name in COLUMNS if (v := series.drawn(name))])
     step = (WIDTH - LEFT - RIGHT) / (len(COLUMNS) - 1)
     lines = [
         f"<svg viewBox='0 0 {WIDTH} {HEIGHT + 20}' role=img "
@@ -83,7 +83,7 @@ def _curve(
     points = [
         (LEFT + i * step, scale.y(value), series.holds(name))
         for i, name in enumerate(COLUMNS)
-        if (value := series.pooled.get(name))
+        if (value := series.drawn(name))
     ]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
     lines = [f"<polyline points='{path}' fill=none stroke='{colour}' stroke-width=2 />"]

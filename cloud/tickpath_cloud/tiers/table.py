@@ -21,14 +21,16 @@ def table(loads: list[Load]) -> str:
     head = (
         f"{'load':<10} {'tier':<16} {'count':>9} {'p50 us':>10} {'p50 interval':>19} "
         + " ".join(f"{name.replace('_', '.') + ' us':>10}" for name in COLUMNS[1:])
-        + f" {'added us':>10}  documents"
+        + f" {'added us':>10}"
+        + (f" {'/ floor':>8}" if (has_floor := _has_floor(loads)) else "")
+        + "  documents"
     )
     lines = [head]
     for load in loads:
         fastest: Series | None = None
         for tier, series in measured(load):
             fastest = fastest or series
-            lines.append(_line(load.name, tier, series, fastest))
+            lines.append(_line(load.name, tier, series, fastest, has_floor))
         lines += [
             f"{load.name:<10} {row.tier:<16} FAILED: {row.why}"
             for row in load.rows
@@ -44,15 +46,21 @@ def measured(load: Load) -> list[tuple[str, Series]]:
     return sorted(found, key=lambda pair: pair[1].p50_ns)
 
 
-def _line(load: str, tier: str, series: Series, fastest: Series) -> str:
+def _has_floor(loads: list[Load]) -> bool:
+    return any(series.ratio is not None for load in loads for _, series in measured(load))
+
+
+def _line(load: str, tier: str, series: Series, fastest: Series, has_floor: bool) -> str:
     cells = [f"{series.cell('p50'):>10} {series.interval():>19}"]
     cells += [f"{series.cell(name):>10}" for name in COLUMNS[1:]]
     mark = "" if series.holds("p50") and fastest.holds("p50") else "?"
     added = f"{us(series.p50_ns - fastest.p50_ns)}{mark}"
+    if series.regimes_ns or fastest.regimes_ns:  # no difference of figures between two regimes
+        added = "-"
+    over = f" {series.over_floor():>8}" if has_floor else ""
     beside = DOCUMENTS.get(tier, "")
-    return (
-        f"{load:<10} {tier:<16} {series.count:>9} {' '.join(cells)} {added:>10}  {beside}".rstrip()
-    )
+    line = f"{load:<10} {tier:<16} {series.count:>9} {' '.join(cells)} {added:>10}{over}"
+    return f"{line}  {beside}".rstrip()
 
 
 def _overlap(load: Load) -> str:

@@ -130,6 +130,12 @@ impl OverFloor {
         over
     }
 
+    /// The figures of the run `run`, from 1: of its one pair, or of one for each regime in it.
+    pub(crate) fn of_run(&self, run: u32) -> BTreeMap<String, PairedPercentile> {
+        let pairs = self.pairs.iter().filter(|pair| pair.run == run).cloned().collect();
+        OverFloor::of(String::new(), pairs, String::new()).figures
+    }
+
     /// Whether the ratio at the percentile of rank `quantile` holds.
     pub fn holds(&self, quantile: f64) -> bool {
         self.holds_to.is_some_and(|to| quantile <= to)

@@ -3,6 +3,7 @@
 
 use crate::history::{Summary, settings_changes, summarise};
 use crate::machine::Machine;
+use crate::over_floor::OverFloor;
 use crate::{Kind, RunRecord, Series};
 use serde::Serialize;
 use stats::{PERCENTILES, median};
@@ -64,6 +65,18 @@ pub struct Row {
     pub count: u64,
     /// The largest value of all records, ns.
     pub max: u64,
+    /// p50 over the floor, where all records have it: the median of theirs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_floor: Option<Ratio>,
+}
+
+/// A ratio to the floor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// The ratio.
+    pub value: f64,
+    /// Whether it holds in at least half of the records.
+    pub holds: bool,
 }
 
 /// A percentile of a group.
@@ -81,6 +94,10 @@ pub struct Figure {
     pub holds: bool,
     /// Whether a record has fewer than 100 samples beyond it.
     pub is_uncertain: bool,
+    /// In the fast and in the slow regime, ns, where the machine of a record had two and `value`
+    /// may lie between both; only of p50.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regimes: Option<[u64; 2]>,
 }
 
 impl Row {
@@ -256,9 +273,39 @@ fn rows(members: &[&Member]) -> Vec<Row> {
             figures: figures(&series),
             count: series.iter().map(|one| one.pooled.count).sum(),
             max: series.iter().map(|one| one.pooled.max).max().unwrap_or(0),
+            over_floor: ratio(&series),
         });
     }
     rows
+}
+
+fn ratio(series: &[&Series]) -> Option<Ratio> {
+    let over = series.iter().map(|one| one.over_floor.as_ref());
+    let over: Vec<&OverFloor> = over.collect::<Option<_>>()?;
+    let ratios = over.iter().map(|one| Some((one.figures.get("p50")?.ratio * 1e6) as u64));
+    let value = median(&ratios.collect::<Option<Vec<u64>>>()?)? as f64 / 1e6;
+    let held = over.iter().filter(|one| one.holds(0.5)).count();
+    Some(Ratio { value, holds: 2 * held >= over.len() })
+}
+
+/// p50 in both regimes, the median over records; one that had a single speed counts in the nearer
+/// regime. `None` if none had two.
+fn in_regimes(series: &[&Series]) -> Option<[u64; 2]> {
+    let both = |one: &&Series| match one.regimes.as_slice() {
+        [fast, slow] => Some([fast.figures.p50?, slow.figures.p50?]),
+        _ => None,
+    };
+    let mut all: Vec<[u64; 2]> = series.iter().filter_map(both).collect();
+    let of = |all: &[[u64; 2]], at: usize| {
+        median(&all.iter().map(|ends| ends[at]).collect::<Vec<u64>>())
+    };
+    let middle = [of(&all, 0)?, of(&all, 1)?];
+    for p50 in series.iter().filter(|one| both(one).is_none()).filter_map(|one| one.pooled.p50) {
+        let [fast, slow] = middle;
+        let is_fast = p50.abs_diff(fast) < p50.abs_diff(slow);
+        all.push(if is_fast { [p50, slow] } else { [fast, p50] });
+    }
+    Some([of(&all, 0)?, of(&all, 1)?])
 }
 
 fn figures(series: &[&Series]) -> Vec<Figure> {
@@ -275,6 +322,7 @@ fn figures(series: &[&Series]) -> Vec<Figure> {
             value: median(&pooled)?,
             over_runs: [all().min()?, all().max()?],
             holds: 2 * held >= series.len(),
+            regimes: in_regimes(series).filter(|_| name == "p50"),
             is_uncertain: series.iter().any(|one| one.uncertain.iter().any(|of| of == name)),
         })
     };
@@ -282,95 +330,5 @@ fn figures(series: &[&Series]) -> Vec<Figure> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::instance::Instance;
-    use crate::machine::{Fingerprint, FixedFacts};
-    use serde_json::json;
-
-    fn member(name: &str, connections: u32, p50: u64) -> Member {
-        let record = serde_json::from_value(json!({
-            "schema": 2, "tool": "tickpath 0.3.0", "scenario": "s", "complete": true, "runs": 2, "warnings": [],
-            "resolved": {"name": "s", "load": {"connections": connections}},
-            "subjects": [{"name": "rust", "series": [{"name": "order", "kind": "response", "unit": "ns",
-                "pooled": {"count": 100, "p50": p50, "max": 9 * p50}, "holds_to": 0.5,
-                "per_run": [{"count": 50, "p50": p50 - 1}, {"count": 50, "p50": p50 + 1}]}]}]
-        }));
-        Member { name: name.to_owned(), record: record.unwrap(), machine: None }
-    }
-
-    fn on(zone: &str, kernel: &str, memory_total_kib: u64, member: Member) -> Member {
-        let fixed = FixedFacts {
-            kernel_release: Some(kernel.to_owned()),
-            memory_total_kib: Some(memory_total_kib),
-            dmi_vendor: Some("Amazon EC2".to_owned()),
-            dmi_product: Some("c7i.large".to_owned()),
-            ..FixedFacts::default()
-        };
-        let instance = Instance { zone_id: Some(zone.to_owned()), ..Instance::default() };
-        let before = Fingerprint { fixed, instance, ..Fingerprint::default() };
-        Member { machine: Some(Machine { before, after: None }), ..member }
-    }
-
-    fn values(of: &SideBySide) -> Vec<String> {
-        of.groups.iter().map(|group| group.values.join(" ")).collect()
-    }
-
-    #[test]
-    fn settings_that_differ_make_groups_and_others_do_not() {
-        let members = vec![member("a", 4, 100), member("b", 16, 300), member("c", 4, 200)];
-        let found = side_by_side(members);
-        assert_eq!(found.by, ["load.connections"]);
-        assert_eq!(values(&found), ["4", "16"]);
-        assert_eq!((found.groups[0].runs, found.groups[0].records.len()), (4, 2));
-        let figure = found.groups[0].rows[0].figure("p50").unwrap();
-        assert_eq!((figure.value, figure.over_runs, figure.holds), (150, [99, 201], true));
-        assert!(found.groups[0].rows[0].figure("p90").is_none(), "not supported");
-    }
-
-    #[test]
-    fn a_zone_and_a_kernel_stand_for_the_machine() {
-        let found = side_by_side(vec![
-            on("euc1-az1", "6.1", 7, member("a", 4, 100)),
-            on("euc1-az2", "6.1", 8, member("b", 4, 100)),
-            on("euc1-az2", "6.8", 8, member("c", 4, 100)),
-        ]);
-        assert_eq!(found.by, ["zone", "kernel"]);
-        assert_eq!(values(&found), ["euc1-az1 6.1", "euc1-az2 6.1", "euc1-az2 6.8"]);
-        // Two records that differ only in their letters.
-        let found = side_by_side(vec![
-            on("euc1-az1", "6.1", 7, member("a", 4, 100)),
-            on("euc1-az1", "6.1", 8, member("b", 4, 100)),
-        ]);
-        assert_eq!((found.by.as_slice(), found.groups.len()), (&["machine".to_owned()][..], 2));
-    }
-
-    #[test]
-    fn where_nothing_differs_each_record_is_a_group() {
-        let found = side_by_side(vec![member("a", 4, 100), member("b", 4, 110)]);
-        assert_eq!(
-            (found.by.as_slice(), values(&found)),
-            (&["record".to_owned()][..], vec!["a".into(), "b".into()])
-        );
-    }
-
-    #[test]
-    fn what_is_no_result_is_left_out_and_named() {
-        let mut void = member("b", 4, 110);
-        void.record.void_because = vec!["lost replies".to_owned()];
-        let found = side_by_side(vec![member("a", 4, 100), void]);
-        assert_eq!(found.left_out, ["b: void: lost replies"]);
-        assert_eq!(found.groups.len(), 1);
-    }
-
-    #[test]
-    fn many_settings_are_letters_that_a_note_explains() {
-        let mut other = member("b", 16, 100);
-        for key in ["a", "b", "c", "d"] {
-            other.record.resolved[key] = json!(key);
-        }
-        let found = side_by_side(vec![member("a", 4, 100), other]);
-        assert_eq!(found.by, ["settings"]);
-        assert!(found.notes[0].contains("; 1 more"), "{:?}", found.notes);
-    }
-}
+#[path = "side_by_side_tests.rs"]
+mod tests;

@@ -19,12 +19,12 @@ pub const RATE_SHARE_MIN: f64 = 0.999;
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The upper end of the figure's bracket is within the objective; without an objective, p50
-    /// holds.
+    /// or its ratio to the floor holds.
     Met,
     /// The lower end of its bracket is not within the objective.
     Missed,
-    /// The limit lies within the bracket, or p50 does not hold, because the machine was too
-    /// disturbed.
+    /// The limit lies within the bracket, or neither p50 nor its ratio holds, because the machine
+    /// was too disturbed.
     Undecided,
     /// Less than 99.9 % of the rate was reached, not only because of a pause at the end: more than
     /// this trader or that exchange can handle.
@@ -113,7 +113,7 @@ impl Point {
             // Unsent messages count as lost, but the load is the cause.
             _ if is_overloaded => Outcome::Overloaded,
             _ if record.is_void() => Outcome::Void,
-            (None, _) if record.holds(0.5) => Outcome::Met,
+            (None, _) if record.holds(0.5) || record.ratio_holds(0.5) => Outcome::Met,
             (None, _) => Outcome::Undecided,
             (Some(objective), Some([_, high])) if objective.is_met_by(high) => Outcome::Met,
             (Some(objective), Some([low, _])) if !objective.is_met_by(low) => Outcome::Missed,

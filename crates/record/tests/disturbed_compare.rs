@@ -13,9 +13,11 @@ use stats::verdict::Outcome;
 use stats::{PERCENTILES, percentiles};
 
 const MESSAGES: usize = 3_000;
-/// A run with its processes and checks, s, and its measured part.
+/// A run with its processes and checks, s, its measured part, and when its floor begins after it.
 const RUN_S: f64 = 4.0;
-const MEASURED_S: f64 = 2.0;
+const MEASURED_S: f64 = 1.5;
+const FLOOR_AT_S: f64 = 2.0;
+const FLOOR_NS: f64 = 7_500.0;
 /// The machine is fast for as long as it is slow, s.
 const REGIME_S: f64 = 20.0;
 const SLOWER: f64 = 1.4;
@@ -63,19 +65,26 @@ impl Machine {
         let [least, most] = build.disturbed;
         let share = least + (most - least) * uniform(&mut self.random);
         let drift = 1.0 + 0.004 * normal(&mut self.random);
+        let ours = self.part(build.ns * drift, share, at_s);
+        let floor = self.part(FLOOR_NS * drift, share, at_s + FLOOR_AT_S);
+        record(&[ours, floor])
+    }
+
+    /// A sample that takes `ns` without disturbance, and the share of it that was disturbed.
+    fn part(&mut self, ns: f64, share: f64, at_s: f64) -> Part {
         let mut sample = histogram();
         let mut disturbed = 0;
         for message in 0..MESSAGES {
             let at_s = at_s + MEASURED_S * message as f64 / MESSAGES as f64;
             let scatter = (0.05 * normal(&mut self.random)).exp();
-            let mut ns = build.ns * drift * scatter * self.speed(at_s);
+            let mut ns = ns * scatter * self.speed(at_s);
             if uniform(&mut self.random) < share {
                 disturbed += 1;
                 ns += 4e6 * uniform(&mut self.random);
             }
             sample.record(ns as u64).unwrap();
         }
-        record(&sample, disturbed as f64 / MESSAGES as f64)
+        (sample, disturbed as f64 / MESSAGES as f64)
     }
 
     /// The figures of `pairs` pairs, A B B A …
@@ -94,8 +103,32 @@ impl Machine {
     }
 }
 
-/// A record of one run with this sample, judged as tickpath judges it.
-fn record(sample: &hdrhistogram::Histogram<u64>, share: f64) -> RunRecord {
+type Part = (hdrhistogram::Histogram<u64>, f64);
+
+/// A record of one run with these samples of a subject and its floor, judged as tickpath judges it.
+fn record(parts: &[Part; 2]) -> RunRecord {
+    let names = ["rust", "floor"];
+    let subject = |(name, (sample, share)): (&str, &Part)| Subject {
+        name: name.to_owned(),
+        series: vec![series(sample, *share)],
+        ..Subject::default()
+    };
+    let mut subjects: Vec<Subject> = names.into_iter().zip(parts).map(subject).collect();
+    let tagged =
+        |(name, (sample, _)): (&str, &Part)| (format!("{name}.order.service"), sample.clone());
+    let totals = names.into_iter().zip(parts).map(tagged).collect();
+    record::over_floor::pair(&mut subjects, &[&totals], &[]);
+    let is_disturbed = parts[0].1 > 0.0;
+    RunRecord {
+        runs: 1,
+        subjects,
+        disturber: is_disturbed
+            .then(|| Disturber { name: "stress".to_owned(), ..Disturber::default() }),
+        ..RunRecord::default()
+    }
+}
+
+fn series(sample: &hdrhistogram::Histogram<u64>, share: f64) -> Series {
     let pooled = percentiles(sample).0;
     let brackets: Vec<(&str, f64, u64, [u64; 2])> = PERCENTILES
         .into_iter()
@@ -105,7 +138,7 @@ fn record(sample: &hdrhistogram::Histogram<u64>, share: f64) -> RunRecord {
         })
         .collect();
     let held = brackets.iter().take_while(|(_, _, value, ends)| holds(*value, *ends));
-    let series = Series {
+    Series {
         name: "order".to_owned(),
         kind: Kind::Service,
         unit: "ns".to_owned(),
@@ -124,18 +157,6 @@ fn record(sample: &hdrhistogram::Histogram<u64>, share: f64) -> RunRecord {
         }],
         over_floor: None,
         regimes: Vec::new(),
-    };
-    let is_disturbed = share > 0.0;
-    RunRecord {
-        runs: 1,
-        subjects: vec![Subject {
-            name: "rust".to_owned(),
-            series: vec![series],
-            ..Subject::default()
-        }],
-        disturber: is_disturbed
-            .then(|| Disturber { name: "stress".to_owned(), ..Disturber::default() }),
-        ..RunRecord::default()
     }
 }
 

@@ -81,7 +81,7 @@ pub fn finding(finding: &Finding) -> String {
     let what = match finding {
         Finding::Same { looked_at: 0, .. } => not_checked("A against A"),
         Finding::Same { runs, looked_at, told_apart } if told_apart.is_empty() => format!(
-            "A against A: no difference in {} of {}",
+            "A against A: no difference seen in {} of {}",
             counted(*looked_at, "figure"),
             counted(*runs, "pair")
         ),

@@ -95,7 +95,7 @@ fn markdown_of_candidate(letter: char, one: &Comparison, a: &Arm) -> String {
             share(effect.change),
             share(effect.interval[0]),
             share(effect.interval[1]),
-            figure.outcome.name()
+            crate::comparison::full_verdict(figure)
         );
     }
     out.push_str(&gate_list(&one.gates));

@@ -246,7 +246,7 @@ fn not_tried(out: &mut Terminal, settings: &[UntriedSetting]) {
 fn tried(out: &mut Terminal, one: &TriedSetting) {
     let pairs = counted(one.pairs, "pair");
     let note = if one.why.is_empty() { pairs } else { format!("{pairs} · {}", one.why) };
-    wrap(out, &format!("{:<14}{} ", one.outcome.name(), one.id), &format!("({note})"));
+    wrap(out, &format!("{:<13} {} ", one.outcome.name(), one.id), &format!("({note})"));
     for figure in &one.figures {
         let lead = format!("{:14}{:<12}", "", figure.figure);
         let Some(effect) = &figure.effect else {

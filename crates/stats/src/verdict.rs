@@ -30,8 +30,8 @@ impl Outcome {
         match self {
             Outcome::Better => "better",
             Outcome::Worse => "worse",
-            Outcome::NoDifference => "no difference",
-            Outcome::NotKnown => "not known",
+            Outcome::NoDifference => "no difference seen",
+            Outcome::NotKnown => "not known: disturbed",
             Outcome::Inconclusive => "inconclusive",
         }
     }

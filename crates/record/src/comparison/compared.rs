@@ -1,6 +1,7 @@
 //! One line of a comparison.
 
 use crate::Kind;
+use crate::tune::Unit;
 use serde::{Deserialize, Serialize};
 use stats::compare::Effect;
 use stats::verdict::Outcome;
@@ -15,8 +16,11 @@ pub struct ComparedFigure {
     pub series: String,
     /// Response or service time.
     pub kind: Kind,
-    /// `p50`, `p99.9`, …
+    /// `p50`, `p99.9`, …; `p50 / floor` for its ratio to the floor.
     pub figure: String,
+    /// The unit of `a`, `b` and `added_ns`: for a ratio parts per million, so 1 070 000 is 1.07 x.
+    #[serde(default)]
+    pub unit: Unit,
     /// The measured difference; its fields stand next to these in compare.json.
     #[serde(flatten)]
     pub effect: Effect,
@@ -43,7 +47,20 @@ fn holds_in_schema_1() -> bool {
     true
 }
 
+/// Suffix of a percentile's name that makes it the name of its ratio to the floor.
+pub(crate) const OVER_FLOOR: &str = " / floor";
+
 impl ComparedFigure {
+    /// Whether it is a ratio to the floor.
+    pub fn is_ratio(&self) -> bool {
+        self.unit == Unit::Ppm
+    }
+
+    /// Whether `self` is the ratio to the floor of `absolute`.
+    pub(crate) fn is_ratio_of(&self, absolute: &ComparedFigure) -> bool {
+        self.is_ratio() && self.name() == absolute.name() + OVER_FLOOR
+    }
+
     /// `order.service.p99`, after the subject's name.
     pub fn name(&self) -> String {
         format!("{}.{}.{}.{}", self.subject, self.series, self.kind.name(), self.figure)

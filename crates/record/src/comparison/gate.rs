@@ -275,6 +275,7 @@ mod tests {
             subject: "rust".to_owned(),
             series: "order".to_owned(),
             kind: Kind::Service,
+            unit: crate::tune::Unit::Ns,
             figure: "p99".to_owned(),
             effect: Effect {
                 a: 100,

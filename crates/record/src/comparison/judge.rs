@@ -1,9 +1,10 @@
 //! Compares the figures of A's runs with those of the candidates.
 
-use crate::comparison::compared::ComparedFigure;
-use crate::comparison::disturbance::{between, whose};
+use crate::comparison::compared::{ComparedFigure, OVER_FLOOR};
+use crate::comparison::disturbance::{JudgedRun, between, whose};
 use crate::comparison::runs::{ArmSeries, Runs};
 use crate::comparison::selector::Figure;
+use crate::tune::Unit;
 use stats::compare::{Design, effect};
 use stats::verdict::{Difference, Method, Scale, Verdict, judge};
 
@@ -49,7 +50,8 @@ pub fn compare_all(
 /// A figure of a row of A, and how B's differs from it.
 struct Found<'a> {
     row: &'a ArmSeries,
-    figure: Figure,
+    figure: String,
+    unit: Unit,
     difference: Difference,
     /// Arms with disturbed runs, and the cause.
     disturbance: String,
@@ -57,12 +59,13 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn compared((found, verdict): (Found<'_>, Verdict)) -> ComparedFigure {
-        let Found { row, figure, difference, disturbance } = found;
+        let Found { row, figure, unit, difference, disturbance } = found;
         ComparedFigure {
             subject: row.subject.clone(),
             series: row.series.clone(),
             kind: row.kind,
-            figure: figure.name(),
+            figure,
+            unit,
             range: difference.range(),
             held: Some(difference.held),
             holds: difference.holds(),
@@ -93,16 +96,47 @@ fn differences<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>>
                 step: a.step_ns.max(b.step_ns),
                 is_first: figure.rank() <= first,
             };
-            let runs = row.figures(*figure).zip(of_b.figures(*figure));
-            let Some((of_a, of_b)) = runs else { continue };
-            let difference = between(&method, &of_a, &of_b, question.forced);
-            if let Some(difference) = difference {
-                let disturbance = whose(&of_a, &of_b);
-                found.push(Found { row, figure: *figure, difference, disturbance });
+            let mut find = |figure: String, unit, method: &Method, of_a: &[_], of_b: &[_]| {
+                let difference = between(method, of_a, of_b, question.forced);
+                let disturbance = whose(of_a, of_b);
+                let one = |difference| Found { row, figure, unit, difference, disturbance };
+                found.extend(difference.map(one));
+            };
+            if let Some((of_a, of_b)) = row.figures(*figure).zip(of_b.figures(*figure)) {
+                find(figure.name(), Unit::Ns, &method, &of_a, &of_b);
+            }
+            let has_ratio = method.is_first && a.floor.is_some() && a.floor == b.floor;
+            let ratios = ratios(row, of_b, *figure).filter(|_| has_ratio);
+            if let Some(Ratios { of_a, of_b, floor_ns }) = ratios {
+                // Either side of the ratio may move by a step.
+                let step = (2e6 * method.step as f64 / floor_ns.max(1) as f64).ceil() as u64;
+                let method = Method {
+                    control: None,
+                    step: step.max(RATIO_STEP_PPM),
+                    // The absolute figure is asked first: six pairs decide it.
+                    is_first: false,
+                    ..method
+                };
+                find(figure.name() + OVER_FLOOR, Unit::Ppm, &method, &of_a, &of_b);
             }
         }
     }
     found
+}
+
+/// Both sides of a ratio come from histograms of three digits.
+const RATIO_STEP_PPM: u64 = 2_000;
+
+/// The ratios to the floor of A's and B's runs, ppm, and the smallest floor.
+struct Ratios {
+    of_a: Vec<JudgedRun>,
+    of_b: Vec<JudgedRun>,
+    floor_ns: u64,
+}
+
+fn ratios(a: &ArmSeries, b: &ArmSeries, figure: Figure) -> Option<Ratios> {
+    let ((of_a, floor_a), (of_b, floor_b)) = a.ratios(figure).zip(b.ratios(figure))?;
+    Some(Ratios { of_a, of_b, floor_ns: floor_a.min(floor_b) })
 }
 
 /// Change of the raw echo between A and B.

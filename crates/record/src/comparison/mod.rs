@@ -10,7 +10,7 @@ pub mod selector;
 
 pub use judge::{Question, compare, compare_all};
 pub(crate) use runs::bracket;
-pub use runs::{ArmSeries, Runs};
+pub use runs::{ArmSeries, RunRatio, Runs};
 
 use crate::RunRecord;
 use crate::comparison::compared::ComparedFigure;
@@ -22,8 +22,8 @@ use stats::verdict::Outcome;
 use std::collections::BTreeSet;
 
 /// Version of the schema that this code writes. Since 2: every run's figure counts, with its
-/// bracket; `no_difference` and `not_known`.
-pub const SCHEMA: u32 = 2;
+/// bracket; `no_difference` and `not_known`. Since 3: `unit`, and figures over the floor.
+pub const SCHEMA: u32 = 3;
 /// Figures that are compared by default.
 pub const FIGURES: [&str; 3] = ["p50", "p90", "p99"];
 
@@ -146,15 +146,20 @@ pub fn differs(a: &RunRecord, b: &RunRecord) -> Vec<String> {
 /// Whether the raw echo had the same load, cores and network in both records, so that it can't have
 /// changed.
 pub fn same_floor(a: &RunRecord, b: &RunRecord) -> bool {
-    let floor = |record: &RunRecord| {
-        let floor = record.subjects.iter().find(|subject| subject.is_floor())?;
-        let (backend, scheduling) = (floor.backend.clone(), floor.scheduling.clone());
-        Some((backend, scheduling, floor.cores.clone(), floor.load.message_bytes))
-    };
+    floor_key(a).is_some_and(|of_a| floor_key(b) == Some(of_a))
+}
+
+/// All that the raw echo of `record` depends on, as text; `None` if it has none.
+pub(crate) fn floor_key(record: &RunRecord) -> Option<String> {
+    let floor = record.subjects.iter().find(|subject| subject.is_floor())?;
     // Each kind of scenario has some of these.
     let of_all = ["/load", "/flow", "/feed", "/network", "/exchange/backend", "/exchange/gateways"];
-    let same = |pointer: &&str| a.resolved.pointer(pointer) == b.resolved.pointer(pointer);
-    floor(a).is_some() && floor(a) == floor(b) && of_all.iter().all(same)
+    let settings = of_all.map(|pointer| record.resolved.pointer(pointer));
+    let (backend, scheduling) = (&floor.backend, &floor.scheduling);
+    Some(format!(
+        "{backend} {scheduling} {:?} {:?} {settings:?}",
+        floor.cores, floor.load.message_bytes
+    ))
 }
 
 impl Comparison {

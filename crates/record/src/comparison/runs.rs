@@ -1,7 +1,9 @@
 //! The runs of an arm, with what disturbed them.
 
 use crate::comparison::disturbance::{JudgedRun, disturbed_by};
+use crate::comparison::floor_key;
 use crate::comparison::selector::Figure;
+use crate::over_floor::PairedPercentile;
 use crate::{DisturbedShare, Kind, Percentiles, RunRecord, Series};
 use serde::{Deserialize, Serialize};
 use stats::PERCENTILES;
@@ -28,6 +30,27 @@ pub struct ArmSeries {
     /// Main disturber of each run, or why it was not judged; empty if there is none.
     #[serde(default)]
     pub disturbed_by: Vec<String>,
+    /// The ratio of each run's percentiles to the floor of the same run; empty where there is no
+    /// floor, and in files of schema 1 and 2.
+    #[serde(default)]
+    pub over_floor: Vec<BTreeMap<String, RunRatio>>,
+}
+
+/// A percentile over its floor in one run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RunRatio {
+    /// The ratio.
+    pub ratio: f64,
+    /// The two values between which the undisturbed ratio lies; `null` if unknown.
+    pub bracket: Option<[f64; 2]>,
+    /// The floor's percentile, ns.
+    pub floor: u64,
+}
+
+/// A ratio in parts per million, the unit in which ratios are compared.
+fn ppm(ratio: f64) -> u64 {
+    (ratio * 1e6).round() as u64
 }
 
 impl ArmSeries {
@@ -41,6 +64,22 @@ impl ArmSeries {
         };
         self.runs.iter().enumerate().map(one).collect()
     }
+
+    /// The figure's ratio to the floor in every run, ppm, and the smallest floor, ns; `None` if a
+    /// run lacks it.
+    pub(crate) fn ratios(&self, figure: Figure) -> Option<(Vec<JudgedRun>, u64)> {
+        let key = figure.key();
+        let of_run = |run: usize| self.over_floor.get(run)?.get(&key);
+        let all: Vec<&RunRatio> = (0..self.runs.len()).map(of_run).collect::<Option<_>>()?;
+        let floor = all.iter().map(|one| one.floor).min()?;
+        let one = |(run, of_run): (usize, &&RunRatio)| {
+            let value = ppm(of_run.ratio);
+            let around = |[low, high]: [f64; 2]| [ppm(low).min(value), ppm(high).max(value)];
+            let cause = self.disturbed_by.get(run).cloned().unwrap_or_default();
+            JudgedRun { figure: RunFigure { value, bracket: of_run.bracket.map(around) }, cause }
+        };
+        Some((all.iter().enumerate().map(one).collect(), floor))
+    }
 }
 
 /// The latencies of one arm, run by run.
@@ -53,26 +92,39 @@ pub struct Runs {
     pub(super) floors: Vec<ArmSeries>,
     /// The coarsest step of the clocks that stamped, ns.
     pub(super) step_ns: u64,
+    /// Key of the raw echo of all runs; `None` if they have none, or different ones.
+    pub(super) floor: Option<String>,
 }
 
 impl Runs {
     /// Every run of one record.
     pub fn of_record(record: &RunRecord) -> Runs {
-        let mut runs = Runs { count: record.runs as usize, ..Runs::default() };
-        runs.push(record, |series| series.per_run.clone());
+        let floor = floor_key(record);
+        let mut runs = Runs { count: record.runs as usize, floor, ..Runs::default() };
+        runs.push(record, |series| {
+            let ratios = |run| series.over_floor.as_ref().map(|over| over.of_run(run));
+            let with_ratios = |(run, one): (u32, &Percentiles)| (*one, ratios(run));
+            (1..).zip(&series.per_run).map(with_ratios).collect()
+        });
         runs.whole()
     }
 
     /// Several records in order of time, each as one run.
     pub fn of_records(records: &[RunRecord]) -> Runs {
-        let mut runs = Runs { count: records.len(), ..Runs::default() };
+        let first = records.first().and_then(floor_key);
+        let floor = first
+            .filter(|first| records.iter().all(|record| floor_key(record).as_ref() == Some(first)));
+        let mut runs = Runs { count: records.len(), floor, ..Runs::default() };
         for record in records {
-            runs.push(record, |series| vec![series.pooled]);
+            runs.push(record, |series| {
+                let ratios = series.over_floor.as_ref().map(|over| over.figures.clone());
+                vec![(series.pooled, ratios)]
+            });
         }
         runs.whole()
     }
 
-    fn push(&mut self, record: &RunRecord, of: fn(&Series) -> Vec<Percentiles>) {
+    fn push(&mut self, record: &RunRecord, of: fn(&Series) -> Vec<OfRun>) {
         self.step_ns = self.step_ns.max(record.clock_step_ns);
         for subject in &record.subjects {
             let rows = if subject.is_reference() { &mut self.floors } else { &mut self.rows };
@@ -91,15 +143,18 @@ impl Runs {
                         holds_to: Vec::new(),
                         brackets: Vec::new(),
                         disturbed_by: Vec::new(),
+                        over_floor: Vec::new(),
                     });
                     rows.len() - 1
                 });
                 let row = &mut rows[at];
-                for (run, percentiles) in of(series).into_iter().enumerate() {
+                for (run, (percentiles, ratios)) in of(series).into_iter().enumerate() {
                     row.holds_to.push(series.holds_to.unwrap_or(0.0));
                     row.brackets.push(brackets(series, run, &percentiles));
                     row.disturbed_by.push(disturbed_by(record, series, run));
                     row.runs.push(percentiles);
+                    // A run without a ratio leaves a gap, so that no other takes its place.
+                    row.over_floor.push(ratios.into_iter().flatten().map(run_ratio).collect());
                 }
             }
         }
@@ -109,6 +164,11 @@ impl Runs {
         let is_whole = |row: &ArmSeries| row.runs.len() == self.count;
         self.rows.retain(is_whole);
         self.floors.retain(is_whole);
+        for row in &mut self.rows {
+            if row.over_floor.iter().all(BTreeMap::is_empty) {
+                row.over_floor.clear();
+            }
+        }
         self
     }
 
@@ -122,6 +182,14 @@ impl Runs {
         names.dedup();
         names
     }
+}
+
+/// A run's percentiles, and those over its floor.
+type OfRun = (Percentiles, Option<BTreeMap<String, PairedPercentile>>);
+
+fn run_ratio((name, figure): (String, PairedPercentile)) -> (String, RunRatio) {
+    let PairedPercentile { ratio, ratio_bracket, floor, .. } = figure;
+    (name, RunRatio { ratio, bracket: ratio_bracket, floor })
 }
 
 /// The brackets of a run of `series`.

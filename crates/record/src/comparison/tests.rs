@@ -1,4 +1,5 @@
 use super::*;
+use crate::tune::Unit;
 use serde_json::{Value, json};
 
 /// A series whose runs are each a nanosecond slower than the one before; `None` for a run without
@@ -105,4 +106,96 @@ fn a_figure_of_schema_1_holds_and_its_range_is_not_known() {
     let figure: ComparedFigure = serde_json::from_value(old).unwrap();
     assert!(figure.holds);
     assert_eq!((figure.range, figure.held), (None, None));
+}
+
+/// Six records of one run each, whose subject takes `ratio` times as long as its floor.
+fn over_floor(ratio: f64, backend: &str) -> Runs {
+    let of = |at: u64| {
+        let floor = 1_000 + 400 * at;
+        let ours = (floor as f64 * ratio) as u64 + at;
+        let mut record = record(1, &[series("order", &[Some(ours)])]);
+        record.subjects[1].backend = backend.to_owned();
+        record.subjects[0].backend = backend.to_owned();
+        record.subjects[0].cores = record.subjects[1].cores.clone();
+        record.subjects[1].series =
+            serde_json::from_value(json!([series("order", &[Some(floor)])])).unwrap();
+        record.subjects[0].series[0].over_floor = None;
+        crate::over_floor::derive(&mut record);
+        record
+    };
+    Runs::of_records(&(0..8).map(of).collect::<Vec<_>>())
+}
+
+/// The ratio stands beside the figure only where the floor is the same in A and B: over floors that
+/// differ it would hide what the setting does to both.
+#[test]
+fn a_ratio_is_compared_over_the_same_floor_only() {
+    let (a, b) = (over_floor(1.1, "spin"), over_floor(1.2, "spin"));
+    let names = ["rust.order.service.p50", "rust.order.service.p50 / floor"];
+    assert_eq!(compared(&a, &b), names);
+    assert_eq!(compared(&a, &over_floor(1.2, "block")), names[..1]);
+    let question = Question {
+        design: Design::Interleaved,
+        figures: vec!["p50".parse().unwrap()],
+        floor_is_control: false,
+        forced: true,
+    };
+    let ratio = compare(&question, &a, &b).pop().unwrap();
+    assert_eq!(ratio.unit, Unit::Ppm);
+    assert!((ratio.effect.change - 0.0909).abs() < 0.005, "{ratio:?}");
+    assert!((ratio.effect.a as f64 - 1.1e6).abs() < 2e4, "{ratio:?}");
+    assert_eq!(ratio.outcome, Outcome::Worse);
+    let text = serde_json::to_string(&ratio).unwrap();
+    assert!(text.contains(r#""figure":"p50 / floor","unit":"ppm""#), "{text}");
+}
+
+/// Neither p50 nor its ratio differs: the one that is known decides, whichever it is.
+#[test]
+fn of_a_figure_and_its_ratio_the_known_one_counts() {
+    let (a, b) = (over_floor(1.1, "spin"), over_floor(1.1, "spin"));
+    let question = Question {
+        design: Design::Interleaved,
+        figures: vec!["p50".parse().unwrap()],
+        floor_is_control: false,
+        forced: true,
+    };
+    let mut figures = compare(&question, &a, &b);
+    let of = |figures: &[ComparedFigure], outcomes: [Outcome; 2]| {
+        let mut figures = figures.to_vec();
+        (figures[0].outcome, figures[1].outcome) = outcomes.into();
+        let arm = Arm::new("x", Vec::new(), &a);
+        let mut comparison = Comparison {
+            schema: SCHEMA,
+            tool: String::new(),
+            started: String::new(),
+            command: Vec::new(),
+            a: arm.clone(),
+            b: arm,
+            design: Design::Interleaved,
+            pairs_void: 0,
+            void_because: Vec::new(),
+            differs: Vec::new(),
+            incomparable_because: Vec::new(),
+            forced: false,
+            figures,
+            outcome: Outcome::Inconclusive,
+            why: String::new(),
+            gates: Vec::new(),
+            others: Vec::new(),
+        };
+        comparison.decide(&[], &[]);
+        comparison.outcome
+    };
+    figures.iter_mut().for_each(|one| one.disturbance = "A".to_owned());
+    use Outcome::{Better, Inconclusive, NoDifference, NotKnown, Worse};
+    for (outcomes, expected) in [
+        ([NoDifference, NotKnown], NoDifference),
+        ([NotKnown, NoDifference], NoDifference),
+        ([NotKnown, NotKnown], NotKnown),
+        ([NotKnown, Worse], Worse),
+        ([Better, NotKnown], Better),
+        ([Better, Worse], Inconclusive),
+    ] {
+        assert_eq!(of(&figures, outcomes), expected, "{outcomes:?}");
+    }
 }

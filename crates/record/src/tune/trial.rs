@@ -95,7 +95,7 @@ pub enum Unit {
     /// Nanoseconds.
     #[default]
     Ns,
-    /// Parts per million of all messages.
+    /// Parts per million: of all messages, or of a floor.
     Ppm,
 }
 

@@ -7,4 +7,4 @@ mod words;
 pub use page::comparison_page;
 pub use table::{comparison, gates};
 pub use words::headlines;
-pub(crate) use words::{figures, headline};
+pub(crate) use words::{figures, full_verdict, headline};

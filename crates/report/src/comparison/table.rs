@@ -144,6 +144,10 @@ fn figures(out: &mut Terminal, comparison: &Comparison) {
          difference, or hidden one."
             .to_owned()
     }));
+    notes.extend(figures.iter().any(|(_, _, figure)| figure.is_ratio()).then(|| {
+        "/ floor: each run's ratio to the raw echo of the same run, which is the same in all."
+            .to_owned()
+    }));
     let mut head = cells(["us", ""]);
     head.extend(has_letters.then(String::new));
     let candidate = if has_letters { "candidate" } else { "B" };

@@ -57,18 +57,33 @@ pub(crate) fn short_verdict(figure: &ComparedFigure) -> String {
     }
 }
 
-/// A figure of A and of a candidate, us, with `?` where it does not hold in half of the runs.
+/// The verdict on one figure in full words.
+pub(crate) fn full_verdict(figure: &ComparedFigure) -> String {
+    match figure.outcome {
+        Outcome::NoDifference => {
+            format!("no difference seen above {}", percent(figure.seen_above()))
+        }
+        outcome => outcome.name().to_owned(),
+    }
+}
+
+/// A figure of A and of a candidate, us or `1.07x` for a ratio to the floor, with `?` where it does
+/// not hold in half of the runs.
 pub(crate) fn figures(one: &Comparison, figure: &ComparedFigure) -> [String; 2] {
-    let of = |ns: u64, arm: usize, runs: usize| {
+    let of = |value: u64, arm: usize, runs: usize| {
         let fails = figure.held.is_some_and(|held| 2 * held[arm] < runs);
-        format!("{}{}", us(ns), if fails { "?" } else { "" })
+        let shown = match figure.is_ratio() {
+            true => format!("{:.3}x", value as f64 / 1e6),
+            false => us(value),
+        };
+        format!("{shown}{}", if fails { "?" } else { "" })
     };
     [of(figure.effect.a, 0, one.a.runs), of(figure.effect.b, 1, one.b.runs)]
 }
 
 fn values(letter: char, [a, b]: [String; 2], title: &str) -> String {
     let unit = |text: String| match text.split_once('?') {
-        _ if text.contains('s') => text,
+        _ if text.contains(['s', 'x']) => text,
         Some((value, _)) => format!("{value} us?"),
         None => format!("{text} us"),
     };

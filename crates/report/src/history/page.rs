@@ -109,6 +109,14 @@ fn lines(
     for (summary, headline) in &trend.records {
         let moment = seconds(&summary.started);
         let (Some(moment), Some(ns)) = (moment, value(&headline.series.pooled)) else { continue };
+        if let ([fast, slow], "p50") = (headline.series.regimes.as_slice(), name) {
+            // Between two regimes lies no figure.
+            for ns in [fast, slow].into_iter().filter_map(|regime| regime.figures.p50) {
+                let title = told(trend, summary, headline, name, ns);
+                hollow.dots.push(Dot { x: moment as f64, y: ns as f64, title });
+            }
+            continue;
+        }
         let (x, y) = (moment as f64, ns as f64);
         let dot = Dot { x, y, title: told(trend, summary, headline, name, ns) };
         if summary.is_result() {

@@ -62,6 +62,8 @@ fn curves(all: &SideBySide) -> Markup {
             let named: Vec<(String, f64, u64)> = row
                 .figures
                 .iter()
+                // Between two regimes lies no figure.
+                .filter(|one| one.regimes.is_none())
                 .map(|one| (one.name.replace('_', "."), one.rank, one.value))
                 .collect();
             Some(Curve {

@@ -3,6 +3,7 @@
 use crate::text::grid::Grid;
 use crate::text::number::{count, share, us};
 use crate::text::terminal::{Terminal, shortened, wrap};
+use crate::text::words::times;
 use record::side_by_side::{Figure, Group, Row, SideBySide};
 
 /// Columns of a value.
@@ -39,6 +40,9 @@ pub(crate) fn grid(all: &SideBySide) -> Grid {
     head.extend(all.by.iter().cloned());
     head.extend(SHOWN.map(|name| name.replace('_', ".")));
     head.extend(["max", "n", "p50 over runs", "runs", "p50 beside the first"].map(str::to_owned));
+    let has_floor =
+        all.groups.iter().flat_map(|group| &group.rows).any(|row| row.over_floor.is_some());
+    head.extend(has_floor.then(|| "p50 / floor".to_owned()));
     let mut rows = Vec::new();
     for subject in subjects(all) {
         let of: Vec<(&Group, &Row)> = rows_of(all, &subject).collect();
@@ -50,6 +54,7 @@ pub(crate) fn grid(all: &SideBySide) -> Grid {
             line.extend(SHOWN.map(|name| row.figure(name).map_or("-".to_owned(), cell)));
             line.extend([us(row.max), count(row.count), over_runs(group, row)]);
             line.extend([group.runs.to_string(), beside(first, row, place)]);
+            line.extend(has_floor.then(|| over_floor(row)));
             rows.push(line);
         }
     }
@@ -62,6 +67,17 @@ pub(crate) fn grid(all: &SideBySide) -> Grid {
          judges two."
             .to_owned(),
     ];
+    let figures = all.groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.figures);
+    if figures.into_iter().any(|figure| figure.regimes.is_some()) {
+        notes.push("a/b: in the machine's fast and in its slow regime.".to_owned());
+    }
+    if has_floor {
+        notes.push(
+            "p50 / floor: the median over pairs, each run against the raw echo of the same run. It may hold where \
+             p50 does not."
+                .to_owned(),
+        );
+    }
     notes.extend(all.notes.iter().cloned());
     Grid { title: String::new(), head, rows, notes, more_names: all.by.len() }
 }
@@ -92,6 +108,9 @@ pub(crate) fn title_of(row: &Row) -> String {
 }
 
 fn cell(figure: &Figure) -> String {
+    if let Some([fast, slow]) = figure.regimes {
+        return format!("{}/{}", us(fast), us(slow));
+    }
     let before = if figure.is_uncertain { "~" } else { "" };
     let behind = if figure.holds { "" } else { "?" };
     format!("{before}{}{behind}", us(figure.value))
@@ -105,6 +124,10 @@ fn over_runs(group: &Group, row: &Row) -> String {
         }
         _ => "-".to_owned(),
     }
+}
+
+fn over_floor(row: &Row) -> String {
+    row.over_floor.map_or("-".to_owned(), |ratio| times(ratio.value, ratio.holds))
 }
 
 /// The change of p50 from the first group's, where both hold.

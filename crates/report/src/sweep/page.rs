@@ -4,7 +4,9 @@ use crate::page::{embedded, frame};
 use crate::plot::axis::Axis;
 use crate::plot::{Dot, Line, Mark, Plot, Width, legend};
 use crate::run::context::command;
-use crate::sweep::table::{figures, knee, measured, outcome, series_name, state, why_void};
+use crate::sweep::table::{
+    figures, has_floor, knee, measured, outcome, over_floor, series_name, state, why_void,
+};
 use crate::text::number::{count, latency, rate};
 use crate::text::words::{US, interval};
 use maud::{Markup, html};
@@ -154,7 +156,16 @@ fn curve_lines(
             text if text.is_empty() => text,
             text => format!(", median over runs within {text} us"),
         };
-        let at = format!("{name} at {}/s: {}{interval}", rate(offered), latency(ns));
+        let at = format!("{name} at {}/s", rate(offered));
+        if let ([fast, slow], P50) = (series.regimes.as_slice(), *figure) {
+            for (name, regime) in [("fast", fast), ("slow", slow)] {
+                let Some(ns) = regime.figures.p50 else { continue };
+                let title = format!("{at} in the {name} regime: {}", latency(ns));
+                valid.dots.push(Dot { x: offered, y: ns as f64, title });
+            }
+            continue;
+        }
+        let at = format!("{at}: {}{interval}", latency(ns));
         let dot = |title| Dot { x: offered, y: ns as f64, title };
         all.points.push((offered, ns as f64));
         if point.is_decided() {
@@ -164,7 +175,7 @@ fn curve_lines(
             all.dots.push(dot(format!("{at}, {}", outcome(sweep, point))));
         }
     }
-    if all.points.is_empty() { Vec::new() } else { vec![all, valid] }
+    if all.points.is_empty() && valid.dots.is_empty() { Vec::new() } else { vec![all, valid] }
 }
 
 fn plot_legend(sweep: &SweepRecord) -> Markup {
@@ -190,6 +201,7 @@ fn figures_table(sweep: &SweepRecord) -> Markup {
                 @for column in ["achieved", "service p50", "p99", "response p50", "p99"] {
                     th class="n" { (column) }
                 }
+                @if has_floor(sweep) { th class="n" { "service p50 / floor" } }
                 th { "verdict" }
                 th { "record" }
             } }
@@ -204,7 +216,10 @@ fn figures_table(sweep: &SweepRecord) -> Markup {
                 }
             }
         } }
-        p class="quiet" { "Latencies in us. ~ fewer than 100 samples lie beyond it; - fewer than 10." }
+        p class="quiet" {
+            "Latencies in us. ~ fewer than 100 samples lie beyond it; - fewer than 10; a/b in the \
+             machine's fast and in its slow regime, drawn as two points without a curve."
+        }
     }
 }
 
@@ -222,6 +237,7 @@ fn row(sweep: &SweepRecord, point: &Point, subject: &Subject) -> Markup {
         @for (name, text) in names.iter().zip(figures(sweep, subject)) {
             td class="n" data-rate=(offered) data-figure=(name) { (text) }
         }
+        @if has_floor(sweep) { td class="n" { (over_floor(sweep, subject)) } }
         td class=(class) { (outcome(sweep, point)) }
         td { a href={ (point.record) "/report.html" } { (point.record) } }
     }

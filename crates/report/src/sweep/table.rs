@@ -3,7 +3,7 @@
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{latency, rate};
 use crate::text::terminal::{Terminal, shortened, wrap};
-use crate::text::words::{US, cell, marks};
+use crate::text::words::{self, US, cell, marks};
 use record::sweep::{Outcome, Point, SweepRecord};
 use record::{Kind, Subject};
 use std::fmt::Write;
@@ -128,6 +128,18 @@ pub(crate) fn series_name(sweep: &SweepRecord) -> &str {
     }
 }
 
+/// Whether a subject has a floor.
+pub(crate) fn has_floor(sweep: &SweepRecord) -> bool {
+    let series = sweep.points.iter().flat_map(measured).flat_map(|subject| &subject.series);
+    series.into_iter().any(|series| series.over_floor.is_some())
+}
+
+/// p50 of service time over that of the floor at the same rate.
+pub(crate) fn over_floor(sweep: &SweepRecord, subject: &Subject) -> String {
+    let series = subject.series(series_name(sweep), Kind::Service);
+    series.map_or("-".to_owned(), words::over_floor)
+}
+
 /// p50 and p99 of service, then of response time.
 pub(crate) fn figures(sweep: &SweepRecord, subject: &Subject) -> [String; 4] {
     let cells = |kind| match subject.series(series_name(sweep), kind) {
@@ -141,6 +153,7 @@ pub(crate) fn figures(sweep: &SweepRecord, subject: &Subject) -> [String; 4] {
 }
 
 fn rows(out: &mut Terminal, sweep: &SweepRecord) {
+    let has_floor = has_floor(sweep);
     let several = sweep.points.iter().any(|point| measured(point).count() > 1);
     let mut rows = Vec::new();
     for point in &sweep.points {
@@ -157,13 +170,22 @@ fn rows(out: &mut Terminal, sweep: &SweepRecord) {
             let mut row = vec![shortened(name, NAME_WIDTH), std::mem::take(&mut offered)];
             row.push(rate(subject.load.rate_per_second_achieved));
             row.extend(figures(sweep, subject));
+            row.extend(has_floor.then(|| over_floor(sweep, subject)));
             row.push(std::mem::take(&mut verdict));
             rows.push(row);
         }
     }
     let mut notes = vec![format!("Latencies of {}s.", series_name(sweep))];
     notes.extend(marks(sweep.points.iter().flat_map(measured).flat_map(|one| &one.series)));
-    let head =
-        ["us", "messages/s", "achieved", "service p50", "p99", "response p50", "p99", "verdict"];
-    Grid { head: cells(head), rows, notes, ..Grid::default() }.text(out);
+    let mut head =
+        cells(["us", "messages/s", "achieved", "service p50", "p99", "response p50", "p99"]);
+    if has_floor {
+        head.push("/ floor".to_owned());
+        notes.push(
+            "/ floor: service p50 against the raw echo of the same run at the same rate; ? does not hold."
+                .to_owned(),
+        );
+    }
+    head.push("verdict".to_owned());
+    Grid { head, rows, notes, ..Grid::default() }.text(out);
 }

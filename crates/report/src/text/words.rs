@@ -291,6 +291,18 @@ fn in_regimes(series: &Series, unit: Unit) -> Option<String> {
     Some(format!("{fast}/{slow}"))
 }
 
+/// The ratio of p50 to the floor's: `1.07x`, with `?` where it does not hold.
+pub(crate) fn over_floor(series: &Series) -> String {
+    let over = series.over_floor.as_ref();
+    let ratio = over.and_then(|over| Some((over.figures.get("p50")?.ratio, over.holds(0.5))));
+    ratio.map_or("-".to_owned(), |(ratio, holds)| times(ratio, holds))
+}
+
+/// A ratio, with `?` where it does not hold.
+pub(crate) fn times(ratio: f64, holds: bool) -> String {
+    format!("{ratio:.2}x{}", if holds { "" } else { "?" })
+}
+
 /// Meaning of those marks of [`cell`] that a table of `series` contains.
 pub(crate) fn marks<'a>(series: impl Iterator<Item = &'a Series>) -> Option<String> {
     let (mut uncertain, mut disturbed, mut two_speeds) = (false, false, false);

@@ -18,6 +18,7 @@ fn figure(figure: &str, change: f64, outcome: Outcome) -> ComparedFigure {
         series: "order".to_owned(),
         kind: Kind::Service,
         figure: figure.to_owned(),
+        unit: record::tune::Unit::Ns,
         effect: Effect {
             a: 12_340,
             b: (12_340.0 * (1.0 + change)) as u64,
@@ -202,4 +203,24 @@ fn figures_that_do_not_hold_are_shown_and_marked() {
         let markdown = report::summary::markdown_of_comparison(&comparison);
         assert!(markdown.contains(&line), "{markdown}");
     }
+}
+
+/// A ratio to the floor is no time: it was printed as microseconds of its parts per million.
+#[test]
+fn a_ratio_to_the_floor_stands_beside_its_figure() {
+    let ratio = ComparedFigure {
+        unit: record::tune::Unit::Ppm,
+        effect: Effect { a: 1_070_000, b: 1_124_000, ..figure("p50", 0.05, Outcome::Worse).effect },
+        ..figure("p50 / floor", 0.05, Outcome::Worse)
+    };
+    let unknown = figure("p50", 0.05, Outcome::NotKnown);
+    let both = Comparison { figures: vec![unknown, ratio], ..comparison() };
+    let text = report::comparison(&both, 100);
+    let line = "A 1.070x, B 1.124x (order service p50 / floor): B is WORSE by 5.0 %";
+    assert!(text.starts_with(line), "{text}");
+    assert!(text.contains("/ floor: each run's ratio to the raw echo"), "{text}");
+    assert!(report::comparison_page(&both, "{}").contains(line));
+    let markdown = report::summary::markdown_of_comparison(&both);
+    assert!(markdown.contains("| 1.070x | 1.124x |"), "{markdown}");
+    assert!(markdown.contains("| not known: disturbed |"), "{markdown}");
 }

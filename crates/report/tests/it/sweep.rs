@@ -166,3 +166,22 @@ fn without_an_objective_the_first_series_is_shown() {
     );
     assert!(table.contains("Latencies of tick_to_gateways") && table.contains("9.10"), "{table}");
 }
+
+/// The ratio at each rate, and a machine with two speeds: no p50 between them is printed or drawn.
+#[test]
+fn the_ratio_and_both_regimes_are_shown() {
+    let two = sweep(|sweep| {
+        let series = &mut sweep["points"][0]["subjects"][0]["series"][1];
+        series["over_floor"] = json!({"floor": "floor", "holds_to": 0.9,
+            "figures": {"p50": {"floor": 8_500, "ratio": 1.0712}}});
+        let regime = |name: &str, p50: u64| json!({"regime": name, "slices": 6, "share": 0.5, "figures": {"count": 900, "p50": p50}});
+        series["regimes"] = json!([regime("fast", 7_800), regime("slow", 10_900)]);
+        series["pooled"]["p50"] = json!(9_333);
+    });
+    let table = report::sweep::table(&two, 110);
+    let row = table.lines().find(|line| line.contains("10 000")).unwrap();
+    assert!(row.contains(" 7.80/10.9 ") && row.contains(" 1.07x "), "{table}");
+    let page = report::sweep::page(&two);
+    assert!(page.contains("in the fast regime: 7.80 us") && page.contains("1.07x"), "{page}");
+    assert!(!page.contains("9.33 us"));
+}
