@@ -280,7 +280,10 @@ fn what_goes_wrong_is_shown() {
     let left = screen(&seen);
     assert!(left[0].starts_with("error: rust failed"), "{left:?}");
 
-    let told = r#"'{\"complete\": true, \"failures\": [\"a slow disk\", \"and more\"]}'"#;
+    let counts = ["sent", "received", "lost", "duplicated", "rejected", "unexpected"];
+    let counts = counts.map(|count| format!(r#"\"{count}\": 0"#)).join(", ");
+    let failures = r#"\"failures\": [\"a slow disk\", \"and more\"]"#;
+    let told = format!(r#"'{{\"complete\": true, {failures}, \"load\": {{{counts}}}}}'"#);
     let liar = format!(r#"subject.rust.command=["/bin/sh", "-c", "echo {told}"]"#);
     let (seen, output) =
         on_terminal(run(&runs, "0.3", &["--set", &liar, "--set", "floor_seconds=0"]));

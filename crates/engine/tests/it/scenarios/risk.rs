@@ -317,11 +317,11 @@ fn a_kill_switch_that_cancels_ends_open_orders_of_the_account_or_all() {
           applied, tag=0, orders: 2
         > buy 4 1@100 by=1
           rejected 4 by=1: KILL_SWITCH
-        > buy 5 1@97 by=3
-          booked 5 by=3: buy 1@97
+        > buy 5 1@97 by=2
+          booked 5 by=2: buy 1@97
         > kill-and-cancel
           done 3 by=2 (1 left): Cancelled
-          done 5 by=3 (1 left): Cancelled
+          done 5 by=2 (1 left): Cancelled
           applied, tag=0, orders: 2
     "#]]);
 }
