@@ -48,7 +48,7 @@ def create_placement_group(self: Any) -> ActionResult:
         hexadecimal(WORLD, "pg-"), name, self.current_account, self.region,
         self._get_param("Strategy", "cluster"),
         [tag for entry in specifications for tag in entry.get("Tags", [])],
-        WORLD.draw_latency_us(),
+        WORLD.draw_latency_us(), partition_count=int(self._get_param("PartitionCount") or 0),
     )  # fmt: skip
     WORLD.groups[group.id] = group
     return ActionResult({"PlacementGroup": described(group)})
@@ -98,12 +98,13 @@ def run_instances(self: Any) -> Any:
     if code := WORLD.no_capacity.get((kind, market)):
         raise EC2ClientError(code, f"We currently do not have sufficient {kind} capacity.")
     _refuse_wrong_zone(self, group)
+    _refuse_wrong_placement(self, group)
     response = _run_instances(self)
     for instance in _instances(response):
         if not self._get_param("BlockDeviceMappings", []):
             for device in instance.block_device_mapping.values():
                 device.delete_on_termination = False  # as the image has it
-        _place(instance, group)
+        _place(instance, group, self._get_param("Placement", {}))
         instance.client_token = token
         _start(instance)
     if token:
@@ -114,23 +115,54 @@ def run_instances(self: Any) -> Any:
 def _refuse_wrong_zone(self: Any, group: Group | None) -> None:
     if group is None or group.zone_id is None:
         return
-    nics = self._get_param("NetworkInterfaces", [])
-    known = self._get_param("SubnetId") or nics[0]["SubnetId"]
-    subnet = self.ec2_backend.get_subnet(known)
-    if subnet.availability_zone_id != group.zone_id:
+    zone = _zone(self)
+    if zone != group.zone_id:
         raise EC2ClientError(
             "InvalidParameterValue",
-            f"Placement group {group.id} is in {group.zone_id}, not in "
-            f"{subnet.availability_zone_id}.",
+            f"Placement group {group.id} is in {group.zone_id}, not in {zone}.",
         )
 
 
-def _place(instance: Any, group: Group | None) -> None:
-    WORLD.latency_us[instance.id] = group.latency_us if group else WORLD.draw_latency_us()
+def _zone(self: Any) -> str:
+    nics = self._get_param("NetworkInterfaces", [])
+    known = self._get_param("SubnetId") or nics[0]["SubnetId"]
+    return self.ec2_backend.get_subnet(known).availability_zone_id
+
+
+def _refuse_wrong_placement(self: Any, group: Group | None) -> None:
+    """Rules of AWS's guide: what goes together, and how many instances or partitions."""
+    asked = self._get_param("Placement", {})
+    tenancy, strategy = asked.get("Tenancy", "default"), group.strategy if group else ""
+    if tenancy == "host" and (group or asked.get("HostId") not in self.ec2_backend.hosts):
+        raise EC2ClientError("InvalidHostID.NotFound", "The host does not exist, or has a group.")
+    if tenancy == "dedicated" and strategy == "spread":
+        raise EC2ClientError("InvalidParameterCombination", "No dedicated instances in spread.")
+    if group is None or strategy == "cluster":
+        return
+    number = int(asked.get("PartitionNumber", 0))
+    if strategy == "partition" and not 1 <= number <= group.partition_count:
+        raise EC2ClientError("InvalidParameterValue", f"The group has no partition {number}.")
+    zones = [i.ec2_backend.get_subnet(i.subnet_id).availability_zone_id for i in group.live()]
+    if strategy == "spread" and zones.count(_zone(self)) >= 7:
+        raise EC2ClientError("InstanceLimitExceeded", "A spread group has 7 instances in a zone.")
+
+
+def _place(instance: Any, group: Group | None, asked: dict[str, Any]) -> None:
+    if (host := asked.get("HostId")) is not None:
+        WORLD.latency_us[instance.id] = WORLD.hosts_us.setdefault(host, WORLD.draw_latency_us())
+        return
+    if group is None or group.strategy == "spread":
+        WORLD.latency_us[instance.id] = WORLD.draw_latency_us()
+    elif group.strategy == "partition":
+        number = int(asked["PartitionNumber"])
+        racks = group.partitions.setdefault(number, WORLD.draw_latency_us())
+        WORLD.latency_us[instance.id] = racks
+    else:
+        WORLD.latency_us[instance.id] = group.latency_us
+        zone = instance.ec2_backend.get_subnet(instance.subnet_id).availability_zone_id
+        group.zone_id = group.zone_id or zone
     if group is None:
         return
-    zone = instance.ec2_backend.get_subnet(instance.subnet_id).availability_zone_id
-    group.zone_id = group.zone_id or zone
     instance.placement.group_name, instance.placement.group_id = group.name, group.id
     instance.placement_group_name, instance.placement_group_id = group.name, group.id
     group.members.append(instance)

@@ -18,7 +18,7 @@ from fake_aws import ec2, endpoints, network, shared_subnets, stacks
 from fake_aws.permissions import allowed, needs
 from fake_aws.ram import RamError
 from fake_aws.stack_actions import CALLER
-from fake_aws.world import BY_HOUR, ON_DEMAND, WORLD, World
+from fake_aws.world import BY_HOUR, DEDICATED_SHARE, ON_DEMAND, WORLD, World
 
 ec2.install()
 network.install()
@@ -101,7 +101,9 @@ class Fake:
     def _prices(self, request: dict) -> dict:
         wanted = {entry["Field"]: entry["Value"] for entry in request["Filters"]}
         if (kind := wanted.get("instanceType")) is not None:
-            usages = {f"BoxUsage:{kind}": ON_DEMAND[kind]} if kind in ON_DEMAND else {}
+            alone = wanted.get("tenancy") == "Dedicated"
+            usage, share = ("DedicatedUsage", DEDICATED_SHARE) if alone else ("BoxUsage", 1)
+            usages = {f"{usage}:{kind}": ON_DEMAND[kind] * share} if kind in ON_DEMAND else {}
         else:
             usages = next((BY_HOUR[v] for v in wanted.values() if v in BY_HOUR), {})
         return {"PriceList": [json.dumps(_product(*pair)) for pair in usages.items()]}

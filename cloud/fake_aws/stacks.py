@@ -48,7 +48,7 @@ def make_instance(
     ended = properties.get("InstanceInitiatedShutdownBehavior", "stop")
     made.instance_initiated_shutdown_behavior = ended
     made.source_dest_check = properties.get("SourceDestCheck", True)
-    ec2._place(made, group)
+    ec2._place(made, group, {})
     WORLD.instances[made.id] = made
     data = properties.get("UserData", "")  # text, or what moto made of a launch template's
     script = base64.b64decode(data) if isinstance(data, str) else data.decode()

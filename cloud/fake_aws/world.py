@@ -18,6 +18,7 @@ ON_DEMAND = {  # US dollars per hour, near the public ones of us-east-1 in 2026
     "c7i.24xlarge": 4.284, "c7i.metal-24xl": 4.284, "m5zn.metal": 3.9641,
 }  # fmt: skip
 SPOT_SHARE = 0.4
+DEDICATED_SHARE = 1.06
 BY_HOUR = {  # by product family or operation; usage -> price, with what is no hour of ours
     "Load Balancer-Network": {"LCUUsage": 0.006, "LoadBalancerUsage": 0.0225},
     "Load Balancer-Application": {"LCUUsage": 0.008, "LoadBalancerUsage": 0.0225},
@@ -41,7 +42,9 @@ class Group:
     strategy: str
     tags: list[dict[str, str]]
     latency_us: float
-    zone_id: str | None = None
+    zone_id: str | None = None  # of a cluster, once it has an instance
+    partitions: dict[int, float] = field(default_factory=dict)  # their latency in us
+    partition_count: int = 0
     shared_with: set[str] = field(default_factory=set)
     members: list[Any] = field(default_factory=list)
 
@@ -68,6 +71,7 @@ class World:
         self.groups: dict[str, Group] = {}
         self.instances: dict[str, Any] = {}
         self.latency_us: dict[str, float] = {}  # of instances
+        self.hosts_us: dict[str, float] = {}  # of dedicated hosts
         self.ends_at: dict[str, float] = {}
         self.tokens: dict[tuple[str, str], tuple[dict, Any]] = {}
         self.reservations: dict[str, dict[str, Any]] = {}  # of capacity

@@ -15,7 +15,10 @@ from tickpath_cloud.matrix.cells import Matrix
 
 
 def act_hunt(hunt):
-    """Spot is asked first and refused, so that all prices are needed; the winner is kept."""
+    """Spot is asked first and refused, so that all prices are needed; the winner is kept.
+
+    One arm is a dedicated host.
+    """
     hunt.run()
     hunt.cloud.destroy()
 
@@ -48,12 +51,15 @@ class Answers:
 
 
 def act_matrix(hunt):
-    """A pair in a placement group of its own."""
-    asked = Matrix(images={"ubuntu": "ami-12345678"}, tunings={"none": ""}, pair=True)
+    """A pair in a placement group of its own, and one on a dedicated host."""
+    asked = Matrix(
+        images={"ubuntu": "ami-12345678"}, tunings={"none": ""}, pair=True,
+        placements=("cluster", *hunt.config.dedicated_hosts),
+    )  # fmt: skip
     config = replace(hunt.config, instance_types=("c6i.large",))
     with Journal(hunt.path.with_name("matrix.jsonl")) as journal:
         rows = matrix.measure(config, asked, "test-1", Answers(), hunt.world.now, journal)
-    assert [row.why for row in rows] == ["no record"] and hunt.alive() == []
+    assert [row.why for row in rows] == ["no record"] * 2 and hunt.alive() == []
 
 
 ACTS = {"matrix": act_matrix, "hunt": act_hunt, "destroy": act_destroy, "sweep": act_sweep}
@@ -77,7 +83,13 @@ def pieces():
 def small(config, world, tmp_path, monkeypatch, server):
     """Made by `admin`, where the verb is to find something."""
     monkeypatch.setattr("tickpath_cloud.instances.WAIT_SECONDS", 4)
-    config = replace(config, arms=3, finalists=2, spot=True, key_name="ops", looks=(8,))
+    ec2 = admin(server)
+    zone = ec2.describe_subnets(SubnetIds=list(config.subnets))["Subnets"][0]["AvailabilityZone"]
+    host = ec2.allocate_hosts(InstanceFamily="c6i", Quantity=1, AvailabilityZone=zone)["HostIds"]
+    config = replace(
+        config, arms=2, dedicated_hosts=tuple(host), finalists=2, spot=True, key_name="ops",
+        looks=(8,),
+    )  # fmt: skip
     world.no_capacity[("c6i.large", "spot")] = "InsufficientInstanceCapacity"
     return Hunt(config, world, tmp_path)
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tickpath_cloud import placement
 from tickpath_cloud.errors import CloudError
 
 T = TypeVar("T")
@@ -41,7 +42,9 @@ class Config:
     install_dir: str = "/tmp/tickpath"  # on the hosts; ssh_user may write there
     spot: bool = False
     arms: int = 500  # at most
+    placements: tuple[str, ...] = (placement.CLUSTER,)  # of arms, in turn
     shared_groups: tuple[str, ...] = ()
+    dedicated_hosts: tuple[str, ...] = ()  # that the account has allocated: an arm each
     keep: int = 2
     wave: int = 32  # arms that are launched and screened together
     finalists: int = 4
@@ -76,6 +79,7 @@ class Config:
             raise CloudError(f"reach is {self.reach!r}: write {' or '.join(REACH)}")
         if not self.subnets:
             raise CloudError("subnets is empty: name one subnet for each zone to hunt in")
+        placement.check("placements", self.placements)
         self._check_scenario()
 
     def _check_scenario(self) -> None:

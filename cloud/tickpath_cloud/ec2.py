@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from decimal import Decimal
 from typing import Any
 
-from tickpath_cloud import images, tags
+from tickpath_cloud import dedicated, images, placement, tags
 from tickpath_cloud.aws import PAUSES_SECONDS, call, client, drop, pages, pause
 from tickpath_cloud.config import Config
 from tickpath_cloud.errors import CloudError, Refused
@@ -55,11 +55,9 @@ class Ec2:
         hunt: str,
         clock: Callable[[], float] = time.time,
         *,
-        grouped: bool = True,
         launches: Launches | None = None,
     ) -> None:
-        """`grouped`: each arm but the control probe has a placement group of its own."""
-        self.config, self.hunt, self.clock, self.grouped = config, hunt, clock, grouped
+        self.config, self.hunt, self.clock = config, hunt, clock
         self.launches = launches or Launches()
         self.ec2 = client("ec2", config.region)
         self.inside_port: int | None = None  # that instances of the hunt open to each other
@@ -112,55 +110,73 @@ class Ec2:
 
     def launch(self, settings: Settings, action: Launch) -> Launched:
         expires = self.clock() + settings.ttl_seconds
-        shared = self._shared_group(settings, action.arm)
-        placement: dict[str, str] = {}
-        if shared is not None:
-            placement["GroupId"] = shared
-        elif self.grouped and not action.arm.startswith("control"):
-            arm = action.arm.removesuffix(EXCHANGE)  # a pair shares its group
-            placement["GroupName"] = self._placement_group(arm, expires)
+        asked = self._placement(settings, action, expires)
+        where = asked.get("GroupId") or asked.get("GroupName") or asked.get("HostId")
         rejected: list[Refused] = []
-        for subnet in self._subnets_for(action, shared):
+        for subnet in self._subnets_for(action, asked):
             try:
-                instance = self._run(settings, action, subnet, placement, expires)
+                instance = self._run(settings, action, subnet, asked, expires)
             except Refused as refused:
-                elsewhere = placement and refused.code == "InvalidParameterValue"
+                elsewhere = asked and refused.code == "InvalidParameterValue"
                 if not elsewhere and reason(refused.code).make is not Then.NEXT_ZONE:
                     raise
                 rejected.append(refused)  # a group is in one zone alone
                 continue
             return Launched(
-                instance["InstanceId"], shared or placement.get("GroupName"),
-                subnet["AvailabilityZoneId"],
+                instance["InstanceId"], where, subnet["AvailabilityZoneId"],
             )  # fmt: skip
         last = rejected[-1]
         if reason(last.code).make is Then.NEXT_ZONE:
             raise NoCapacity(last.code, f"in none of your subnets: {last}") from last
-        if shared is None:
+        if "GroupId" not in asked:
             raise last
         raise CloudError(
-            f"placement group {shared} is in none of the zones of your subnets: add a subnet in "
+            f"placement group {where} is in none of the zones of your subnets: add a subnet in "
             f"its zone, by zone id. {last}"
         )
 
-    def _shared_group(self, settings: Settings, arm: str) -> str | None:
-        if not arm.startswith("shared-"):
-            return None
-        return settings.shared_groups[int(arm.removeprefix("shared-")) - 1]
+    def _placement(self, settings: Settings, action: Launch, expires: float) -> dict[str, Any]:
+        """The part of the request that says where; its group is made."""
+        kind, place = action.placement, action.place
+        if kind == placement.SHARED:
+            return {"GroupId": settings.shared_groups[place]}
+        if kind == placement.HOST:
+            return {"HostId": settings.dedicated_hosts[place], "Tenancy": "host"}
+        # A pair shares its group.
+        role, strategy = placement.group(kind, action.arm.removesuffix(EXCHANGE), place)
+        if not role:
+            return {}
+        asked: dict[str, Any] = {"GroupName": self._placement_group(role, strategy, expires)}
+        if kind == placement.PARTITION:
+            asked["PartitionNumber"] = placement.partition(place)
+        if kind == placement.DEDICATED:
+            asked["Tenancy"] = "dedicated"
+        return asked
 
-    def _subnets_for(self, action: Launch, shared: str | None) -> list[dict]:
-        """Those of the asked zone first."""
-        if shared is not None:
+    def _subnets_for(self, action: Launch, asked: dict[str, Any]) -> list[dict]:
+        """Those of the asked zone first; of a host's zone alone."""
+        if "GroupId" in asked:
             return self.subnets()
+        if (known := asked.get("HostId")) is not None:
+            zone = self._host(known, action.candidate.type)["AvailabilityZone"]
+            return [s for s in self.subnets() if s["AvailabilityZone"] == zone]
         return sorted(self.subnets(), key=lambda s: s["AvailabilityZoneId"] != action.zone)
 
-    def _placement_group(self, arm: str, expires: float) -> str:
-        name = f"tickpath-{self.hunt}-{arm}"
-        spec = self._specification("placement-group", arm, expires)
+    def _host(self, known: str, kind: str) -> dict:
+        types = self.config.instance_types
+        host = dedicated.hosts(self.ec2, [known], types, self.subnets())[known]
+        if not dedicated.runs(host, kind):
+            raise NoCapacity("OtherHost", f"dedicated host {known} does not run {kind}")
+        return host
+
+    def _placement_group(self, role: str, strategy: str, expires: float) -> str:
+        name = f"tickpath-{self.hunt}-{role}"
+        spec = self._specification("placement-group", role, expires)
+        count = {"PartitionCount": placement.GROUP_MAX} if strategy == placement.PARTITION else {}
         try:
             call(
-                self.ec2.create_placement_group, GroupName=name, Strategy="cluster",
-                TagSpecifications=[spec],
+                self.ec2.create_placement_group, GroupName=name, Strategy=strategy,
+                TagSpecifications=[spec], **count,
             )  # fmt: skip
         except Refused as refused:
             if refused.code != "InvalidPlacementGroup.Duplicate":
@@ -168,16 +184,16 @@ class Ec2:
         return name
 
     def _run(
-        self, settings: Settings, action: Launch, subnet: dict, placement: dict, expires: float
+        self, settings: Settings, action: Launch, subnet: dict, asked: dict, expires: float
     ) -> dict:
         name = token(self.hunt, action.arm, action.attempt, subnet["SubnetId"][-8:])
         return launch(
             self.ec2, self.launches, name, action.arm, action.candidate.price, self.clock(),
-            lambda: self.run_arguments(settings, action, subnet, placement, expires),
+            lambda: self.run_arguments(settings, action, subnet, asked, expires),
         )[0]  # fmt: skip
 
     def run_arguments(
-        self, settings: Settings, action: Launch, subnet: dict, placement: dict, expires: float
+        self, settings: Settings, action: Launch, subnet: dict, asked: dict, expires: float
     ) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "MinCount": 1,
@@ -186,7 +202,7 @@ class Ec2:
             "InstanceType": action.candidate.type,
             **self._interface(subnet["SubnetId"], self.security_group(expires)),
             **images.ending(self.volumes()),
-            "Placement": placement,
+            "Placement": asked,
             "InstanceInitiatedShutdownBehavior": "terminate",
             "UserData": user_data(settings.ttl_seconds),
             "MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"},
@@ -299,8 +315,10 @@ class Ec2:
             self.delete_groups([*of_hunt(self.hunt), self._role(arm)])
 
     def close(self) -> None:
-        """The security group goes with the last instance."""
-        if not instances(self.ec2, of_hunt(self.hunt)):
+        """The security group goes with the last instance, a group of many arms with its last."""
+        left = instances(self.ec2, of_hunt(self.hunt))
+        self.delete_groups(of_hunt(self.hunt), {i["Placement"].get("GroupName") for i in left})
+        if not left:
             self.delete_security_groups()
 
     def destroy(self) -> list[str]:
@@ -332,10 +350,11 @@ class Ec2:
         wait_until_ended(self.ec2, ids)
         self.launches.ended(ids)
 
-    def delete_groups(self, filters: list[dict]) -> None:
+    def delete_groups(self, filters: list[dict], used: Container[str | None] = ()) -> None:
         found = call(self.ec2.describe_placement_groups, Filters=filters)["PlacementGroups"]
         for group in found:
-            drop(self.ec2.delete_placement_group, GroupName=group["GroupName"])
+            if group["GroupName"] not in used:
+                drop(self.ec2.delete_placement_group, GroupName=group["GroupName"])
 
     def delete_security_groups(self) -> None:
         while (group := self._found_group()) is not None:

@@ -31,6 +31,11 @@ def cost(price_per_hour: Decimal, seconds: float) -> Decimal:
     return price_per_hour * billed / HOUR
 
 
+def fee(per_hour: Decimal, seconds: float) -> Decimal:
+    """A fee that is billed by whole hours, once for all instances."""
+    return per_hour * -(-int(max(seconds, 1)) // HOUR)
+
+
 def spent(leases: Iterable[Lease], now: float) -> Decimal:
     return sum((lease.cost(now) for lease in leases), Decimal(0))
 

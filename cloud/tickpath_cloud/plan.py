@@ -8,17 +8,18 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from tickpath_cloud import images, prices, tags
+from tickpath_cloud import dedicated, images, placement, prices, tags
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import Ec2
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.settings import Candidate, Settings
-from tickpath_cloud.money import cost, dollars
+from tickpath_cloud.money import cost, dollars, fee
 from tickpath_cloud.prices import Besides, on_demand_price
 
-QUOTA = {"on-demand": "L-1216C47A", "spot": "L-34B43A08"}  # vCPUs of standard families
+# vCPUs of standard families.
+QUOTA = {"spot": "L-34B43A08", "on-demand": "L-1216C47A", "dedicated": "L-1216C47A"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ def worst_case(settings: Settings) -> Decimal:
         (waves - 1) * alive * wave
         + alive * cost(dearest, settings.ttl_seconds)
         + settings.keep * cost(dearest, settings.keep_seconds)
-    )
+        + fee(settings.region_fee, waves * settings.wave_seconds(alive - 1)
+              + settings.ttl_seconds + settings.keep_seconds)
+    )  # fmt: skip
 
 
 def _waves(settings: Settings) -> int:
@@ -59,13 +62,17 @@ def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
     zones = tuple(dict.fromkeys(s["AvailabilityZoneId"] for s in ec2.subnets()))
     pricing = client("pricing", "us-east-1")
     more = besides(config, ec2.ec2, pricing, config.image)
+    dedicated.hosts(ec2.ec2, config.dedicated_hosts, config.instance_types, ec2.subnets())
     settings = Settings(
         hunt=hunt,
         arms=config.arms,
         candidates=candidates(config, ec2.ec2, pricing, more.hourly),
         budget=config.budget,
         zones=zones,
+        placements=config.placements,
         shared_groups=config.shared_groups,
+        dedicated_hosts=config.dedicated_hosts,
+        region_fee=prices.DEDICATED_FEE if placement.DEDICATED in config.placements else Decimal(0),
         keep=config.keep,
         finalists=config.finalists,
         wave=config.wave,
@@ -145,6 +152,10 @@ def candidates(config: Config, ec2: Any, pricing: Any, more: Decimal) -> tuple[C
     for kind in config.instance_types:
         price = on_demand_price(pricing, kind, config.region)
         found.append(Candidate(kind, "on-demand", price + more))
+    if placement.DEDICATED in config.placements:
+        for kind in config.instance_types:
+            price = on_demand_price(pricing, kind, config.region, "Dedicated")
+            found.append(Candidate(kind, placement.DEDICATED, price + more))
     return tuple(found)
 
 
@@ -194,6 +205,21 @@ def _dry(operation: Callable[..., Any], **arguments: Any) -> None:
             raise
 
 
+def _places(settings: Settings) -> str:
+    found = [f"{kind}: {placement.ABOUT[kind]}" for kind in dict.fromkeys(settings.placements)]
+    exist = [*settings.shared_groups, *settings.dedicated_hosts]
+    return "; ".join(found + ([f"and {', '.join(exist)}"] if exist else []))
+
+
+def _fee(settings: Settings) -> list[str]:
+    if not settings.region_fee:
+        return []
+    return [
+        f"  and        {dollars(settings.region_fee)} an hour for the region, while any dedicated "
+        "instance runs"
+    ]
+
+
 def text(plan: Plan) -> str:
     settings = plan.settings
     arms, alive = len(settings.arm_names()), settings.alive_max
@@ -203,12 +229,13 @@ def text(plan: Plan) -> str:
         f"hunt {settings.hunt} in account {plan.account}, {plan.region}, "
         f"zones {' '.join(settings.zones)}",
         f"  makes      at most {arms} arms in {_waves(settings)} waves of {settings.wave}: "
-        f"{alive} instances at once (one is the control probe), each in a placement group, "
-        "1 security group",
+        f"{alive} instances at once (one is the control probe), 1 security group",
+        f"  places     {_places(settings)}",
         f"  until      a further wave promises less than {settings.gain_min:.2%}, or money or time "
         "for it is short",
         f"  launches   {ways}",
         f"  of that    {plan.besides}",
+        *_fee(settings),
         f"  vCPUs      {plan.vcpus} of a quota of {plan.quota_vcpus:.0f}",
         f"  costs      {dollars(plan.per_hour)} an hour while {alive} probes run",
         f"  at worst   {dollars(plan.worst)}: all waves, {alive} probes for {hours} since this "

@@ -23,6 +23,7 @@ _LOOK = [
     "ec2:DescribeSecurityGroups",
 ]
 _PLAN = [
+    "ec2:DescribeHosts",
     "ec2:DescribeImages",
     "ec2:DescribeInstanceTypes",
     "ec2:DescribeSpotPriceHistory",
@@ -63,6 +64,7 @@ _MATRIX = [
     _allow(
         [
             *_LOOK,
+            "ec2:DescribeHosts",
             "ec2:DescribeImages",
             "ec2:DescribeInstanceTypes",
             "ec2:DescribeSubnets",

@@ -74,15 +74,24 @@ def an_hour(price: Decimal | None) -> str:
     return f"{dollars(price) if price >= Decimal('0.01') else f'${price:.4f}'} an hour"
 
 
-def on_demand_price(pricing: Any, kind: str, region: str) -> Decimal:
+# An hour, once for a region in which any dedicated instance runs. Not in the price list.
+# Source: https://aws.amazon.com/ec2/pricing/dedicated-instances/
+DEDICATED_FEE = Decimal(2)
+
+
+def on_demand_price(pricing: Any, kind: str, region: str, tenancy: str = "Shared") -> Decimal:
+    """`tenancy`: Shared or Dedicated."""
     wanted = {
         "instanceType": kind, "regionCode": region, "operatingSystem": "Linux",
-        "preInstalledSw": "NA", "tenancy": "Shared", "capacitystatus": "Used",
+        "preInstalledSw": "NA", "tenancy": tenancy, "capacitystatus": "Used",
     }  # fmt: skip
     found = [hourly_usd(product) for product in _products(pricing, "AmazonEC2", wanted)]
     price = next((price for price in found if price is not None), None)
     if price is None:
-        raise CloudError(f"AWS has no price for {kind} in {region}: is the type offered there?")
+        which = "" if tenancy == "Shared" else f"{tenancy.lower()} "
+        raise CloudError(
+            f"AWS has no price for {which}{kind} in {region}: is the type offered there?"
+        )
     return price
 
 

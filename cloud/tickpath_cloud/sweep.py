@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tickpath_cloud import removal, tags
+from tickpath_cloud import placement, removal, tags
 from tickpath_cloud.errors import Refused
 from tickpath_cloud.instances import end, instances
 
@@ -43,7 +43,8 @@ def find(ec2: Any, now: float) -> list[Left]:
     for kind in removal.ALL:
         for resource in _ours(kind.find(ec2)):
             hunt, role = tags.value(resource, tags.HUNT), tags.value(resource, tags.ROLE)
-            used = (hunt, role) in held if kind is removal.GROUP else hunt in hunts
+            alone = kind is removal.GROUP and not placement.is_for_many(role or "")
+            used = (hunt, role) in held if alone else hunt in hunts
             found.append(_left(kind.name, resource[kind.id], resource, now, used))
     return found
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from tickpath_cloud import placement
 from tickpath_cloud.hunt import belief, figures
 from tickpath_cloud.hunt.noise import BLOCKS_MIN
 from tickpath_cloud.hunt.settings import Candidate
@@ -26,6 +27,7 @@ from tickpath_cloud.hunt.state import (
     Event,
     State,
 )
+from tickpath_cloud.money import fee
 
 CONTROLS_MAX = 3
 CLEAN_UP_SECONDS = 120  # time that the budget and the clock leave for ending instances
@@ -39,6 +41,8 @@ class Launch:
     candidate: Candidate
     zone: str
     attempt: int
+    placement: str = placement.CLUSTER
+    place: int = 0  # among the arms that are placed so; of a shared group or host: which
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ def _must_stop(state: State, now: float) -> str | None:
 
 def _hourly(state: State) -> Decimal:
     alive = [a for a in (*state.around(), state.control) if a.alive and a.lease]
-    return sum((arm.lease.price for arm in alive if arm.lease), Decimal(0))
+    return sum((arm.lease.price for arm in alive if arm.lease), state.settings.region_fee)
 
 
 def _stop(state: State, because: str) -> Decide:
@@ -151,7 +155,8 @@ def _launch(state: State) -> Action | None:
         if candidate is None:
             why = "no capacity for any of the instance types"
             return Decide({"event": "arm-failed", "arm": arm.name, "why": why})
-        return Launch(arm.name, candidate, state.zone_of(arm), arm.tried)
+        kind, place = state.settings.placement(arm.name)
+        return Launch(arm.name, candidate, state.zone_of(arm), arm.tried, kind, place)
     launched = [arm.name for arm in everyone if arm.status == LAUNCHED]
     return Settle(tuple(launched)) if launched else None
 
@@ -246,6 +251,7 @@ def _enough(state: State, now: float, gain: float) -> str | None:
         + Decimal(fresh / rounds * later) * (settings.keep + 1)
         + CLEAN_UP_SECONDS * (settings.keep + 1)
     ) / 3600  # fmt: skip
+    cost += fee(settings.region_fee, took + later)
     if state.spent(now) + cost > settings.budget:
         return "budget"
     began = [arm.lease.began for arm in (*state.live(), state.control) if arm.lease]

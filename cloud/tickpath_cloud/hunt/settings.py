@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from typing import Any
 
+from tickpath_cloud import placement
 from tickpath_cloud.errors import CloudError
 
 REACH_SECONDS = 8.0  # that a round takes on top of its blocks: ssh, Ansible, reading records
@@ -17,7 +18,7 @@ class Candidate:
     """One way to launch a probe: an instance type, bought on demand or on the spot market."""
 
     type: str
-    market: str  # "spot" | "on-demand"
+    market: str  # "spot" | "on-demand" | "dedicated"
     price: Decimal  # US dollars per hour when the plan was made
 
     def to_json(self) -> dict[str, str]:
@@ -37,7 +38,10 @@ class Settings:
     budget: Decimal
     arms: int = 500  # at most: waves end when another one promises too little
     zones: tuple[str, ...] = ("zone",)  # ids, such as euw1-az1
+    placements: tuple[str, ...] = (placement.CLUSTER,)  # of arms, in turn
     shared_groups: tuple[str, ...] = ()  # ids of groups that other accounts share with this one
+    dedicated_hosts: tuple[str, ...] = ()  # ids of hosts that this account has allocated
+    region_fee: Decimal = Decimal(0)  # an hour, once, while any dedicated instance runs
     keep: int = 2
     wave: int = 32  # arms that are launched and screened together
     finalists: int = 4
@@ -97,14 +101,28 @@ class Settings:
                 raise CloudError(f"{key} is {getattr(self, key)}: {what}")
 
     def arm_names(self) -> list[str]:
-        """All that may be launched, shared groups first: they are in the first wave."""
-        shared = [f"shared-{i:02}" for i in range(1, len(self.shared_groups) + 1)]
-        return shared + [f"arm-{i:02}" for i in range(1, self.arms + 1)]
+        """All that may be launched. What exists comes first, and so is in the first wave."""
+        counts = {"shared": len(self.shared_groups), "host": len(self.dedicated_hosts)}
+        counts["arm"] = self.arms
+        return [f"{kind}-{i:02}" for kind, n in counts.items() for i in range(1, n + 1)]
+
+    def placement(self, arm: str) -> tuple[str, int]:
+        """How it is placed; and its number from 0 among those, or of its group or host."""
+        kind, _, number = arm.partition("-")
+        at = int(number) - 1
+        if kind in (placement.SHARED, placement.HOST):
+            return kind, at
+        if kind != "arm":
+            return placement.NONE, 0
+        # Neighbours in number are in other zones: each zone gets each placement.
+        zones, turns = len(self.zones), len(self.placements)
+        around, place = divmod(at, zones)
+        return self.placements[around % turns], around // turns * zones + place
 
     @property
     def alive_max(self) -> int:
         """Probes that run at once, the control probe among them."""
-        most = min(self.wave + self.finalists, self.arms + len(self.shared_groups)) + 1
+        most = min(self.wave + self.finalists, len(self.arm_names())) + 1
         return most if self.probes_max is None else min(most, self.probes_max)
 
     def round_seconds(self, arms: int, block_seconds: float) -> float:
@@ -123,7 +141,7 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         data = asdict(self)
         data["candidates"] = [candidate.to_json() for candidate in self.candidates]
-        data["budget"] = str(self.budget)
+        data["budget"], data["region_fee"] = str(self.budget), str(self.region_fee)
         return data
 
     @staticmethod
@@ -137,6 +155,8 @@ class Settings:
         known = dict(data)
         known["candidates"] = tuple(Candidate.of(entry) for entry in data["candidates"])
         known["budget"] = Decimal(data["budget"])
-        for key in ("zones", "shared_groups", "looks"):
-            known[key] = tuple(data[key])
+        known["region_fee"] = Decimal(data.get("region_fee", 0))
+        for key in ("zones", "shared_groups", "looks", "placements", "dedicated_hosts"):
+            if key in data:
+                known[key] = tuple(data[key])
         return Settings(**known)

@@ -262,10 +262,11 @@ def expect(settings: Settings, world: World, hunts: int, first: int = 0) -> Expe
 def curve(settings: Settings, world: World, hunts: int) -> list[Expectation]:
     """Expected latency against money: hunts that look at more and more places."""
     limits = [limit for limit in LIMITS if limit < settings.arms] + [settings.arms]
+    exist = len(settings.shared_groups) + len(settings.dedicated_hosts)
     return [
         expect(replace(settings, arms=limit, gain_min=0.0), world, hunts)
         for limit in limits
-        if limit + len(settings.shared_groups) > settings.finalists
+        if limit + exist > settings.finalists
     ]
 
 

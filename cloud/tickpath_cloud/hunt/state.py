@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from tickpath_cloud import placement
 from tickpath_cloud.hunt.settings import Candidate, Settings
-from tickpath_cloud.money import Lease, spent
+from tickpath_cloud.money import Lease, fee, spent
 
 Event = dict[str, Any]
 
@@ -98,13 +99,16 @@ class State:
 
     def spent(self, now: float) -> Decimal:
         leases = [arm.lease for arm in (*self.around(), *self.old_controls, self.control)]
-        return self.ended_cost + spent([lease for lease in leases if lease is not None], now)
+        running = spent([lease for lease in leases if lease is not None], now)
+        return self.ended_cost + running + fee(self.settings.region_fee, now - self.began)
 
     def candidate(self, arm: Arm) -> Candidate | None:
         """The next way to launch it; passes over what refused several arms of its zone."""
         zone = self.zone_of(arm)
+        markets = placement.markets(self.settings.placement(arm.name)[0])
         for candidate in self.settings.candidates[arm.tried :]:
-            if self.no_capacity.get((zone, candidate.type, candidate.market), 0) < 3:
+            refused = self.no_capacity.get((zone, candidate.type, candidate.market), 0)
+            if candidate.market in markets and refused < 3:
                 return candidate
             arm.tried += 1
         return None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from statistics import median
 
+from tickpath_cloud import placement
 from tickpath_cloud.hunt import figures
 from tickpath_cloud.hunt.decide import ranking
 from tickpath_cloud.hunt.figures import Figure, Move
 from tickpath_cloud.hunt.noise import Interval
-from tickpath_cloud.hunt.state import FAILED, KEPT, READY, State
+from tickpath_cloud.hunt.state import FAILED, KEPT, READY, Arm, State
 from tickpath_cloud.money import dollars
 
 ROWS = 12
@@ -101,16 +103,35 @@ def result(state: State, now: float) -> str:
         arm = state.arms[name]
         lines.append(
             f"  kept {name}: {figure.interval.value / 1000:.1f} us p50 "
-            f"({between(figure.interval)}, {figure.rounds} fresh blocks), {arm.instance} in "
-            f"{arm.group}, {arm.zone}"
+            f"({between(figure.interval)}, {figure.rounds} fresh blocks), {arm.instance} "
+            f"{_where(state, arm)}, {arm.zone}"
         )
         if figure.move:
             lines.append(f"    {name} {moved(figure.move)}")
     if because:
-        lines.append(f"  {searched(state)}")
+        lines += [f"  {searched(state)}", *by_placement(state)]
     if not winners(state):
         lines += [f"  kept {name}: no fresh figure" for name in state.decided]
     return "\n".join(lines)
+
+
+def _where(state: State, arm: Arm) -> str:
+    kind, place = state.settings.placement(arm.name)
+    return placement.in_words(kind, arm.group, place)
+
+
+def by_placement(state: State) -> list[str]:
+    """A line for each way in which arms were placed, if there were several."""
+    found: dict[str, list[float]] = {}
+    for name in {arm for r in state.rounds for arm in r.p50}:
+        value = believed(state, name).value / 1000
+        found.setdefault(state.settings.placement(name)[0], []).append(value)
+    if len(found) < 2:
+        return []
+    return [
+        f"  {kind:<9} {len(us):>3} places: best {min(us):.1f} us, median {median(us):.1f} us p50"
+        for kind, us in sorted(found.items(), key=lambda pair: min(pair[1]))
+    ]
 
 
 def searched(state: State) -> str:

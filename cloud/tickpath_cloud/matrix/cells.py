@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tickpath_cloud.aws import client, pages
+from tickpath_cloud import dedicated, placement
+from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import Config, read
 from tickpath_cloud.errors import CloudError
-from tickpath_cloud.money import cost, dollars
+from tickpath_cloud.money import cost, dollars, fee
 from tickpath_cloud.plan import besides
-from tickpath_cloud.prices import on_demand_price
+from tickpath_cloud.prices import DEDICATED_FEE, on_demand_price
 
 CELLS_MAX = 100
 ENA = ("express", "queues")
@@ -25,7 +26,8 @@ class Matrix:
     images: dict[str, str]  # name -> ami-…: distribution and kernel
     tunings: dict[str, str]  # name -> playbook of yours; "" for none
     ena: dict[str, dict[str, Any]] = field(default_factory=lambda: {"default": {}})
-    pair: bool = False  # two hosts in one placement group: an exchange and its client
+    placements: tuple[str, ...] = ()  # none; of a pair: cluster; or a dedicated host's id
+    pair: bool = False  # two hosts, placed together: an exchange and its client
     scenario: str = "ping-pong"
     set: tuple[str, ...] = ()
     noise_seconds: int = 20
@@ -34,6 +36,21 @@ class Matrix:
         for name, asked in self.ena.items():
             if unknown := sorted(set(asked) - set(ENA)):
                 raise CloudError(f"ena.{name}: unknown key {unknown[0]!r}; known: {', '.join(ENA)}")
+        if self.placements and not all(map(is_host, self.placements)):
+            kinds = [kind for kind in self.placements if not is_host(kind)]
+            placement.check("placements", kinds)
+
+    @property
+    def placed(self) -> tuple[str, ...]:
+        return self.placements or (placement.CLUSTER if self.pair else placement.NONE,)
+
+    @property
+    def hosts(self) -> list[str]:
+        return [kind for kind in self.placed if is_host(kind)]
+
+
+def is_host(kind: str) -> bool:
+    return kind.startswith("h-")
 
 
 @dataclass(frozen=True)
@@ -43,6 +60,7 @@ class Cell:
     image: str
     tuning: str
     ena: str = "default"
+    placement: str = placement.NONE
 
 
 @dataclass(frozen=True)
@@ -51,6 +69,8 @@ class Features:
     vcpus: int
     metal: bool
     instance_store: bool
+    dedicated: Decimal | None = None  # its price on dedicated hardware, if that is asked for
+    hosts: tuple[str, ...] = ()  # dedicated ones of the matrix that run the type
     besides: Decimal = Decimal(0)  # volumes and public address, by the hour
     ptp: bool = False  # a PTP hardware clock
     ena_express: bool = False
@@ -72,22 +92,25 @@ class Features:
 def load_matrix(path: Path) -> Matrix:
     data = dict(read(path).get("matrix") or {})
     data["set"] = tuple(data.get("set", ()))
+    if isinstance(placements := data.get("placements"), list):
+        data["placements"] = tuple(placements)
     try:
         return Matrix(**data)
     except TypeError as error:
         raise CloudError(
-            f"{path}, [matrix]: {error}; it has images, tunings, ena, pair, scenario, set, "
-            "noise_seconds"
+            f"{path}, [matrix]: {error}; it has images, tunings, ena, placements, pair, "
+            "scenario, set, noise_seconds"
         ) from error
 
 
 def cells(config: Config, matrix: Matrix) -> list[Cell]:
     found = [
-        (kind, image, tuning, ena)
+        (kind, image, tuning, ena, placed)
         for kind in config.instance_types
         for image in matrix.images
         for tuning in matrix.tunings
         for ena in matrix.ena
+        for placed in matrix.placed
     ]
     if not 0 < len(found) <= CELLS_MAX:
         raise CloudError(f"the matrix has {len(found)} cells: 1 to {CELLS_MAX} can be measured")
@@ -99,18 +122,35 @@ def features(config: Config, matrix: Matrix) -> dict[str, Features]:
     types = list(config.instance_types)
     found = pages(ec2, "describe_instance_types", "InstanceTypes", InstanceTypes=types)
     more = [besides(config, ec2, pricing, image).hourly for image in matrix.images.values()]
+    subnets = call(ec2.describe_subnets, SubnetIds=list(config.subnets))["Subnets"]
+    hosts = dedicated.hosts(ec2, matrix.hosts, types, subnets)
+    alone = {
+        kind: on_demand_price(pricing, kind, config.region, "Dedicated")
+        for kind in types
+        if placement.DEDICATED in matrix.placed
+    }
     return {
         entry["InstanceType"]: Features(
             on_demand_price(pricing, entry["InstanceType"], config.region),
             entry["VCpuInfo"]["DefaultVCpus"],
             entry["BareMetal"],
             entry["InstanceStorageSupported"],
+            alone.get(entry["InstanceType"]),
+            tuple(h for h in hosts if dedicated.runs(hosts[h], entry["InstanceType"])),
             max(more, default=Decimal(0)),
             entry.get("PhcSupport") == "supported",
             entry.get("NetworkInfo", {}).get("EnaSrdSupported", False),
         )
         for entry in found
     }
+
+
+def of_cell(cell: Cell, known: dict[str, Features]) -> Features:
+    """With the price of its placement. On a host of your own AWS bills the host instead."""
+    found = known[cell.type]
+    if cell.placement == placement.DEDICATED and found.dedicated is not None:
+        return replace(found, price=found.dedicated)
+    return found
 
 
 def hosts_per_cell(matrix: Matrix) -> int:
@@ -121,13 +161,16 @@ def check(config: Config, matrix: Matrix, plan: list[Cell], known: dict[str, Fea
     """The plan in words; raises if it could cost more than the budget."""
     each = hosts_per_cell(matrix)
     seconds = config.ttl_hours * 3600
-    worst = each * sum((cost(known[cell.type].hourly, seconds) for cell in plan), Decimal(0))
+    hourly = [of_cell(cell, known).hourly for cell in plan]
+    worst = each * sum((cost(price, seconds) for price in hourly), Decimal(0))
+    if placement.DEDICATED in matrix.placed:
+        worst += fee(DEDICATED_FEE, seconds)
     if worst > config.budget:
         raise CloudError(
             f"the worst case costs {dollars(worst)}, the budget is {dollars(config.budget)}: raise "
             "budget, or lower ttl_hours or the number of cells"
         )
-    pairs = f", in {len(plan)} pairs, a placement group each," if matrix.pair else ""
+    pairs = f", in {len(plan)} pairs," if matrix.pair else ""
     return (
         f"makes {each * len(plan)} instances{pairs} in {config.region}, costs {dollars(worst)} at "
         f"worst ({config.ttl_hours:g} h each, volumes and addresses too), budget "
@@ -139,4 +182,6 @@ def refusal(matrix: Matrix, cell: Cell, known: Features) -> str:
     """Why a cell can't be measured at all."""
     if matrix.ena[cell.ena].get("express") and not known.ena_express:
         return f"{cell.type} has no ENA Express"
+    if is_host(cell.placement) and cell.placement not in known.hosts:
+        return f"dedicated host {cell.placement} does not run {cell.type}"
     return ""

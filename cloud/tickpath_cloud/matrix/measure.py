@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from tickpath_cloud import ending
+from tickpath_cloud import ending, placement
 from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import EXCHANGE, Ec2
 from tickpath_cloud.errors import CloudError
@@ -22,7 +22,17 @@ from tickpath_cloud.hunt.settings import Candidate, Settings
 from tickpath_cloud.journal import Journal
 from tickpath_cloud.launches import FILE as LAUNCHES
 from tickpath_cloud.launches import Launches
-from tickpath_cloud.matrix.cells import Cell, Features, Matrix, cells, check, features, refusal
+from tickpath_cloud.matrix.cells import (
+    Cell,
+    Features,
+    Matrix,
+    cells,
+    check,
+    features,
+    is_host,
+    of_cell,
+    refusal,
+)
 from tickpath_cloud.records import parse_record
 
 PORT = 8888
@@ -59,9 +69,9 @@ class Measuring:
         self.clock, self.journal = clock, journal
         plan, known = cells(config, matrix), features(config, matrix)
         check(config, matrix, plan, known)
-        self.rows = {cell.name: Row(cell, known[cell.type]) for cell in plan}
+        self.rows = {cell.name: Row(cell, of_cell(cell, known)) for cell in plan}
         launches = Launches(journal.path.with_name(LAUNCHES))
-        self.cloud = Ec2(config, name, clock, grouped=matrix.pair, launches=launches)
+        self.cloud = Ec2(config, name, clock, launches=launches)
         self.cloud.inside_port = PORT if matrix.pair else None
         if not journal.events:
             self._note({"event": "planned", "settings": {"hunt": name}})
@@ -131,19 +141,28 @@ class Measuring:
         if why := refusal(self.matrix, cell, row.features):
             return {cell.name: {"why": why}}
         zone = self.cloud.subnets()[0]["AvailabilityZoneId"]
-        candidate = Candidate(cell.type, "on-demand", row.features.hourly)
+        kind = placement.HOST if is_host(cell.placement) else cell.placement
+        candidate = Candidate(cell.type, placement.markets(kind)[-1], row.features.hourly)
         settings = Settings(
             hunt=self.cloud.hunt, arms=max(len(self.rows), 2), keep=1, candidates=(candidate,),
             budget=self.config.budget, ttl_seconds=int(self.config.ttl_hours * 3600),
+            dedicated_hosts=tuple(self.matrix.hosts),
         )  # fmt: skip
         self.cloud.config = replace(self.config, image=self.matrix.images[cell.image])
         self.cloud.ena = self.matrix.ena[cell.ena]
         try:
-            for name in self._hosts_of(cell.name):
-                self.cloud.launch(settings, Launch(name, candidate, zone, 0))
+            for second, name in enumerate(self._hosts_of(cell.name)):
+                place = self._place(cell, second)
+                self.cloud.launch(settings, Launch(name, candidate, zone, 0, kind, place))
         except NoCapacity as refused:
             return {cell.name: {"why": str(refused)}}
         return {}
+
+    def _place(self, cell: Cell, second: int) -> int:
+        """A spread or partition group of its own, the hosts of a pair in two partitions."""
+        if is_host(cell.placement):
+            return self.matrix.hosts.index(cell.placement)
+        return placement.GROUP_MAX * list(self.rows).index(cell.name) + second
 
     def _hosts_of(self, cell: str) -> list[str]:
         return [cell, f"{cell}{EXCHANGE}"] if self.matrix.pair else [cell]
