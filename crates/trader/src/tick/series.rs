@@ -183,6 +183,12 @@ pub(crate) fn write_log(
         let (now, later) =
             rest.split_at(rest.partition_point(|sample| sent(sample) < end_ns).max(1));
         rest = later;
+        // The last one ends with its last sample: whether the cores were disturbed after it is not
+        // known, since the account of the cores ends with the run.
+        let end_ns = match (rest, now) {
+            ([], [.., last]) => end_ns.min(sent(last) + 1),
+            _ => end_ns,
+        };
         let mut interval = interval.unwrap_or_else(|| {
             let histograms = all.iter().map(|_| recorder::histogram()).collect();
             Box::new(Interval { start_ns: 0, end_ns: 0, histograms })

@@ -214,3 +214,19 @@ proptest! {
         }
     }
 }
+
+/// Regression: the last interval was a whole second, so that it ended up to a second after the run
+/// and its account of the cores, and the ticks were not judged.
+#[test]
+fn the_last_interval_ends_with_its_last_sample() {
+    let sent = |ns: u64| with(&[(Point::Sent, ns)]);
+    let part = |sent_ns: &[u64]| {
+        let samples: Vec<Sample> = sent_ns.iter().copied().map(sent).collect();
+        let (mut log, began) = (Vec::new(), SystemTime::UNIX_EPOCH);
+        write_log(&samples, &BTreeMap::new(), "t", &mut log, began, 0).unwrap();
+        record::hlog::measured_part(&log[..], "t").unwrap()
+    };
+    assert_eq!(part(&[1_000, 410_000_000 - 1]), (0.0, 0.41));
+    assert_eq!(part(&[1_000, 2_500_000_000 - 1]), (0.0, 2.5), "seconds between stay whole");
+    assert_eq!(part(&[1_000, 999_999_999]), (0.0, 1.0));
+}
