@@ -86,7 +86,7 @@ impl Scores {
     /// The smallest probability that runs that all agree can have.
     pub fn p_least(&self) -> f64 {
         match self {
-            Scores::Pairs(ranks) => 2.0 * 0.5f64.powi(ranks.len().min(1_000) as i32),
+            Scores::Pairs(ranks) => pairs_p_least(ranks.len()),
             Scores::Runs { ranks, of_b } => 2.0 / choices(ranks.len(), *of_b),
         }
     }
@@ -103,6 +103,11 @@ impl Scores {
             Scores::Runs { ranks, of_b } => self.scaled(ranks[ranks.len() - of_b..].iter().sum()),
         }
     }
+}
+
+/// The smallest probability that `pairs` pairs can have: chance gives the same sign to all.
+pub fn pairs_p_least(pairs: usize) -> f64 {
+    2.0 * 0.5f64.powi(pairs.min(1_000) as i32)
 }
 
 /// Ways to choose `m` of `n`, approximate for large results.

@@ -3,8 +3,8 @@
 //! close differ by less than a stated share.
 
 use crate::bracket::holds;
-use crate::compare::{Design, Effect, SIGNIFICANCE, effect, effect_on_share};
-use crate::permutation::{Scores, holm, joint};
+use crate::compare::{Design, Effect, RUNS_MIN, SIGNIFICANCE, effect, effect_on_share};
+use crate::permutation::{Scores, holm, joint, pairs_p_least};
 use serde::{Deserialize, Serialize};
 
 /// Result of a comparison of B with A.
@@ -195,11 +195,7 @@ pub fn judge(candidates: &[Vec<&Difference>]) -> Vec<Vec<Verdict>> {
         let left = one.least().and_then(|(effect, _)| direction(one.scale, effect, p_least));
         let outcome = match seen {
             Some(outcome) if left == seen => outcome,
-            None if one.scores.p_least() * candidates.len() as f64 / FIRST_SHARE
-                >= SIGNIFICANCE =>
-            {
-                Outcome::Inconclusive
-            }
+            None if !decides(one.scores.p_least(), candidates.len()) => Outcome::Inconclusive,
             None if one.holds() => Outcome::NoDifference,
             _ => Outcome::NotKnown,
         };
@@ -208,6 +204,18 @@ pub fn judge(candidates: &[Vec<&Difference>]) -> Vec<Vec<Verdict>> {
     let all = candidates.iter().zip(p).zip(p_least);
     all.map(|((figures, p), least)| figures.iter().zip(p).zip(least).map(verdict).collect())
         .collect()
+}
+
+/// Whether the smallest probability that runs can have passes the correction for `candidates`.
+fn decides(p_least: f64, candidates: usize) -> bool {
+    p_least * candidates as f64 / FIRST_SHARE < SIGNIFICANCE
+}
+
+/// Interleaved pairs without which no difference of `candidates` candidates could pass the
+/// correction, however large it is.
+pub fn pairs_needed(candidates: usize) -> usize {
+    let is_enough = |pairs: &usize| decides(pairs_p_least(*pairs), candidates.max(1));
+    (RUNS_MIN..).find(is_enough).expect("more pairs always decide")
 }
 
 /// The corrected probability of each figure of each candidate.

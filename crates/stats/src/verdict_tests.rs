@@ -101,3 +101,22 @@ fn what_other_figures_show_takes_no_evidence_from_the_first() {
     assert_eq!(verdicts[0].outcome, Outcome::Worse, "{verdicts:?}");
     assert!(verdicts[1..].iter().all(|one| !one.outcome.is_difference()), "{verdicts:?}");
 }
+
+#[test]
+fn pairs_needed_are_the_fewest_that_can_decide() {
+    assert_eq!([0, 1, 2, 3, 4].map(pairs_needed), [6, 6, 7, 8, 8]);
+    for candidates in [1, 2, 5] {
+        let needed = pairs_needed(candidates) as u64;
+        let outcome = |pairs: u64| {
+            let (a, b) = (runs(8_000, pairs, 0.0, 0.0), runs(24_000, pairs, 0.0, 0.0));
+            let first = Difference::of(&METHOD, &a, &b).unwrap();
+            let others = Method { is_first: false, ..METHOD };
+            let other = Difference::of(&others, &a, &b).unwrap();
+            judge(&vec![vec![&first, &other]; candidates])[0][0].outcome
+        };
+        assert_eq!(outcome(needed), Outcome::Worse, "{candidates}");
+        if needed > RUNS_MIN as u64 {
+            assert_eq!(outcome(needed - 1), Outcome::Inconclusive, "{candidates}");
+        }
+    }
+}

@@ -13,11 +13,13 @@ use anyhow::{Context, bail};
 use record::RunRecord;
 use record::comparison::gate::Gate;
 use record::comparison::{self, Arm, Comparison, Question, Runs, compare_all};
+use record::text::counted;
 use scenario::Interrupt;
 use scenario::experiment::{
     Experiment, FinishedRun, ROUNDS_MAX, Rounds, Side, TREATMENTS_MAX, Treatment,
 };
 use stats::compare::Design;
+use stats::verdict::pairs_needed;
 use std::path::Path;
 
 /// Measures them now.
@@ -31,6 +33,7 @@ pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {
         bail!("{} treatments are too many, the limit is {TREATMENTS_MAX}", names.len());
     }
     let treatments = treatments(asked)?;
+    warn_of_too_few(rounds, names.len() - 1);
     let path = crate::errors::make_directory(out, "compare")?;
     let interrupt = signals::interrupt()?;
     let Some(_turn) = prepare(arguments, &treatments, gates, &path, &interrupt)? else {
@@ -75,6 +78,18 @@ pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {
         eprintln!("error: {error}");
     }
     Ok(if complete { status(&comparison) } else { NO_RESULT })
+}
+
+/// Says before the first run that no verdict can come out.
+fn warn_of_too_few(rounds: u32, candidates: usize) {
+    let needed = pairs_needed(candidates);
+    if (rounds as usize) < needed {
+        eprintln!(
+            "warning: the result will be inconclusive, whatever is measured: a verdict about {} \
+             needs --pairs {needed} or more",
+            counted(candidates, "candidate")
+        );
+    }
 }
 
 fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Vec<Treatment>> {

@@ -97,7 +97,9 @@ fn three_are_compared(factor: u32) -> Result<(), String> {
     let gate = ["--force", "--pairs", "1", "--gate", "order.service.p50 <= 1s", "--set", &seconds];
     let done = compare(out.path(), &[&gate, delays.as_slice()].concat());
     testing::unless!(done.status.code() != Some(4), "{}", text(&done.stdout));
-    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert!(said.contains("about 2 candidates needs --pairs 7 or more"), "{said}");
     let printed = text(&done.stdout);
     for words in ["INCONCLUSIVE, not judged", "A B C … C B A", "C gate passed", "C differs"] {
         assert!(printed.contains(words), "no {words:?} in {printed}");
