@@ -19,8 +19,14 @@ const NAME: usize = 38;
 const SCENARIO: usize = 24;
 /// Columns of a line that stay on a narrow terminal: names, p50 and p99.
 const FIGURES_MIN: usize = 5;
-/// Bars of a sparkline; more records share them.
+/// Columns of a line over time that stay on a narrow terminal: names, bars and their number.
+const TREND_MIN: usize = 5;
+/// Columns that a line over time takes beside its bars, without the range.
+const OVER_TIME: usize = 64;
+/// Bars of a sparkline on a wide terminal; more records share them.
 const BARS_MAX: usize = 30;
+/// Bars of a sparkline on a narrow terminal: as many as the column's head is wide.
+const BARS_MIN: usize = 16;
 /// From the lowest bar to the highest is at least this share of the lowest, so that noise stays
 /// flat.
 const RISE_MIN: f64 = 0.1;
@@ -85,13 +91,8 @@ fn list(out: &mut Terminal, history: &History) {
     let head = cells(["us", "", "", "p50", "p99", "mach", "set", "runs", "n"]);
     let rows: Vec<Vec<String>> = history.entries.iter().filter_map(row).collect();
     if !rows.is_empty() {
-        let mut grid = Grid { head, rows, more_names: 2, ..Grid::default() };
-        let left_out = grid.cut_to(out.columns, FIGURES_MIN);
-        if !left_out.is_empty() {
-            let left_out = left_out.join(", ");
-            grid.notes.push(format!("A wider terminal also shows {left_out}; so does --json."));
-        }
-        grid.text(out);
+        let grid = Grid { head, rows, more_names: 2, ..Grid::default() };
+        cut(grid, out, FIGURES_MIN);
     }
     let mut is_first = true;
     for entry in &history.entries {
@@ -101,6 +102,16 @@ fn list(out: &mut Terminal, history: &History) {
         }
         wrap(out, &format!("  {}  ", shortened(&entry.name, NAME)), is);
     }
+}
+
+/// Prints `grid` in one block, without the last columns that a narrow terminal has no place for.
+fn cut(mut grid: Grid, out: &mut Terminal, least: usize) {
+    let left_out = grid.cut_to(out.columns, least);
+    if !left_out.is_empty() {
+        let left_out = left_out.join(", ");
+        grid.notes.push(format!("A wider terminal also shows {left_out}; so does --json."));
+    }
+    grid.text(out);
 }
 
 fn row(entry: &Entry) -> Option<Vec<String>> {
@@ -173,6 +184,7 @@ fn over_time(out: &mut Terminal, history: &History) {
     if trends.is_empty() {
         return;
     }
+    let bars_max = out.columns.saturating_sub(OVER_TIME).clamp(BARS_MIN, BARS_MAX);
     let row = |trend: Trend<'_>| {
         let valid: Vec<u64> = trend
             .records
@@ -189,7 +201,7 @@ fn over_time(out: &mut Terminal, history: &History) {
             shortened(trend.scenario, SCENARIO),
             clip(trend.machine, 5),
             trend.settings.to_owned(),
-            bars(&trend),
+            bars(&trend, bars_max),
             trend.records.len().to_string(),
             shown(valid.first()),
             shown(valid.last()),
@@ -198,7 +210,7 @@ fn over_time(out: &mut Terminal, history: &History) {
     };
     let head =
         ["p50 over time, us", "mach", "set", "oldest to newest", "n", "oldest", "newest", "range"];
-    Grid {
+    let grid = Grid {
         head: cells(head),
         rows: trends.into_iter().map(row).collect(),
         notes: vec![
@@ -207,18 +219,18 @@ fn over_time(out: &mut Terminal, history: &History) {
         ],
         more_names: 3,
         ..Grid::default()
-    }
-    .text(out);
+    };
+    cut(grid, out, TREND_MIN);
 }
 
 /// One character per record; if there are many, one per median of several neighbours.
-fn bars(trend: &Trend) -> String {
+fn bars(trend: &Trend, bars_max: usize) -> String {
     let values: Vec<Option<u64>> = trend
         .records
         .iter()
         .map(|(summary, headline)| headline.series.pooled.p50.filter(|_| summary.is_result()))
         .collect();
-    let per_bar = values.len().div_ceil(BARS_MAX).max(1);
+    let per_bar = values.len().div_ceil(bars_max).max(1);
     let values: Vec<Option<u64>> = values
         .chunks(per_bar)
         .map(|some| median(&some.iter().flatten().copied().collect::<Vec<u64>>()))

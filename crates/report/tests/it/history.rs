@@ -120,6 +120,23 @@ fn many_records_share_bars_and_noise_stays_flat() {
     assert!(shared.starts_with('▁') && shared.ends_with('█'), "{shared}");
 }
 
+/// Regression: in 80 columns the trends of long names came in two blocks, figures below the bars.
+#[test]
+fn a_narrow_terminal_shows_one_block() {
+    let mut records: Vec<Entry> = (0..40).map(|at| record(at, 10_000 + at, |_| ())).collect();
+    for one in &mut records {
+        let EntryContent::Record(summary) = &mut one.what else { continue };
+        summary.scenario = "a-scenario-with-a-name-of-forty-letters".into();
+    }
+    let text = report::history(&History { entries: records, ..History::default() }, 80);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let mut over_time = text.lines().skip_while(|line| !line.starts_with("p50 over"));
+    let (head, row) = (over_time.next().unwrap(), over_time.next().unwrap());
+    assert!(head.contains("newest") && !head.contains("range"), "{text}");
+    assert!(row.contains('▁') && row.contains(" 40 "), "{text}");
+    assert!(text.contains("A wider terminal also shows range"), "{text}");
+}
+
 #[test]
 fn an_empty_directory_says_what_to_do() {
     expect![[r#"
