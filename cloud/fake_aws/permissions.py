@@ -113,7 +113,8 @@ def needs(
         yield from _stack_needs(action, form)
         return
     if service != "ec2":
-        yield Need(f"{service}:{action}")
+        deletes = f"{service}:{action}" == "logs:DeleteLogGroup"
+        yield _log_group(form, account) if deletes else Need(f"{service}:{action}")
         return
     name = f"ec2:{action}"
     made = _specifications(form)
@@ -152,6 +153,16 @@ def _stack_needs(action: str, form: dict[str, str]) -> Iterator[Need]:
     else:
         yield Need(name)
         yield Need("cloudformation:ListStacks")  # of whoever describes all
+
+
+def _log_group(form: dict[str, Any], account: str) -> Need:
+    from moto.logs.models import logs_backends
+
+    name, tags = form["logGroupName"], {}
+    for backend in logs_backends[account].values():
+        if (group := backend.groups.get(name)) is not None:
+            tags = backend.list_tags_for_resource(group.arn.removesuffix(":*"))
+    return Need("logs:DeleteLogGroup", "", tags, id=name.removeprefix("/"))
 
 
 def _ram_needs(world: World, action: str, form: dict[str, Any]) -> Iterator[Need]:

@@ -51,8 +51,8 @@ class Fake:
         form = dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         action = form.get("Action") or target.rpartition(".")[2]
-        if service == "ram":
-            action, form = _rest(environ, body)
+        if service in ("ram", "logs"):
+            action, form = _rest(environ, body, action)
         self.world.calls.append(f"{service}:{action}")
         refusal = self._refusal(key, service, action, form)
         if refusal is not None:
@@ -126,9 +126,9 @@ RAM = {name.lower(): name for name in (
 )}  # fmt: skip
 
 
-def _rest(environ: dict[str, Any], body: bytes) -> tuple[str, dict]:
-    """The action and its arguments."""
-    path = environ["PATH_INFO"].strip("/")
+def _rest(environ: dict[str, Any], body: bytes, action: str) -> tuple[str, dict]:
+    """The action and its arguments, of services that speak JSON. RAM's action is in the path."""
+    path = environ["PATH_INFO"].strip("/") or action
     query = dict(parse_qsl(environ.get("QUERY_STRING", "")))
     return RAM.get(path, path), {**query, **json.loads(body or b"{}")}
 

@@ -54,8 +54,11 @@ def world(server, monkeypatch):
     from moto.cloudfront.models import cloudfront_backends
     from moto.ec2.models import ec2_backends
     from moto.elbv2.models import elbv2_backends
+    from moto.logs.models import logs_backends
 
-    for service in (ec2_backends, elbv2_backends, cloudfront_backends, cloudformation_backends):
+    for service in (
+        ec2_backends, elbv2_backends, cloudfront_backends, cloudformation_backends, logs_backends,
+    ):  # fmt: skip
         for backends in service.values():
             backends.clear()
     WORLD.reset()

@@ -4,10 +4,11 @@ import copy
 from dataclasses import replace
 
 import pytest
-from conftest import ME, Hunt, admin, use
-from test_sweep import left_by_a_receiver
+from conftest import ME, REGION, Hunt, admin, use
+from test_sweep import audits, left_by_a_receiver
 
 from tickpath_cloud import policy, sweep
+from tickpath_cloud.aws import client
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.journal import Journal
 from tickpath_cloud.matrix import measure as matrix
@@ -29,9 +30,10 @@ def act_destroy(hunt):
 
 def act_sweep(hunt):
     """Twice: groups are free only when their instances have ended."""
-    ec2, now = hunt.cloud.ec2, hunt.world.now
+    ec2, logs, now = hunt.cloud.ec2, client("logs", REGION), hunt.world.now
     for _ in range(2):
-        refused = sweep.remove(ec2, [left for left in sweep.find(ec2, now()) if left.orphan])
+        found = sweep.find(ec2, now()) + sweep.log_groups(logs, now())
+        refused = sweep.remove(ec2, [left for left in found if left.orphan], logs)
         if refused:
             raise CloudError("\n".join(refused))
     assert sweep.find(ec2, now()) == []
@@ -101,6 +103,7 @@ def prepared(small, verb, monkeypatch, server):
     small.run()
     if verb == "sweep":
         left_by_a_receiver(small.world, server)
+        audits(server, small.world)
         small.world.offset += 24 * 3600  # the anchor's own timer failed: it is an orphan
     use(monkeypatch, server, "me")
 

@@ -4,6 +4,7 @@ The fake decides by our idea of IAM. `share-owner` asked for `ram:CreateResource
 resource, which that action does not know: the fake allowed it, and AWS always denies it.
 """
 
+import re
 from fnmatch import fnmatchcase
 
 import pytest
@@ -31,12 +32,17 @@ def rows(service, action):
     return get_action_data(service, action)[service]
 
 
+def kind_of(arn):
+    """The part before the resource's own name, which a slash or a colon divides."""
+    return re.split("[/:]", arn.split(":", 5)[5])[0]
+
+
 def kinds(service, action):
     """Conditions by the kind of resource that a policy may name for the action."""
     found = {}
     for row in rows(service, action):
         if row["resource_arn_format"] != "*":
-            kind = row["resource_arn_format"].rpartition(":")[2].partition("/")[0]
+            kind = kind_of(row["resource_arn_format"])
             found.setdefault(kind, set()).update(row["condition_keys"])
     return found
 
@@ -48,7 +54,7 @@ def named(statement):
         if isinstance(statement["Resource"], list)
         else [statement["Resource"]]
     )
-    return {arn.rpartition(":")[2].partition("/")[0] for arn in held} - {"*"}
+    return {kind_of(arn) for arn in held if arn != "*"}
 
 
 def keys(statement):

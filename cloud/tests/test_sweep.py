@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from conftest import ME, OTHER, REGION, Hunt, admin
+from conftest import ME, OTHER, REGION, Hunt, admin, session
 from test_tiers_stacks import Sides
 
 from tickpath_cloud import sweep, tags
@@ -52,6 +52,28 @@ def loose(ec2, subnet, held):
     ec2.create_snapshot(VolumeId=volume["VolumeId"], **tagged("snapshot"))
     ec2.allocate_address(Domain="vpc", **tagged("elastic-ip"))
     ec2.create_network_interface(SubnetId=subnet, **tagged("network-interface"))
+
+
+def audits(server, world):
+    """Log groups: of ours, of a stack, of others."""
+    logs = session("admin").client("logs", endpoint_url=server.url)
+    held = {tag["Key"]: tag["Value"] for tag in tags.tags("venue", "audit", world.now() + 3600)}
+    stack = {"aws:cloudformation:stack-name": "reconciler"}
+    logs.create_log_group(logGroupName="/tickpath/ours", tags=held)
+    logs.create_log_group(logGroupName="/tickpath/stack", tags={**held, **stack})
+    logs.create_log_group(logGroupName="/tickpath/untagged")
+    logs.create_log_group(logGroupName="/others", tags=held)
+    return logs
+
+
+def test_log_groups_with_our_tags_go_after_their_expiry(world, server):
+    logs, ec2 = audits(server, world), admin(server)
+    [found] = sweep.log_groups(logs, world.now())
+    assert found.id == "/tickpath/ours" and not found.orphan and "audit" in str(found)
+    [found] = sweep.log_groups(logs, world.now() + 3601)
+    assert found.orphan and sweep.remove(ec2, [found], logs) == []
+    assert sweep.log_groups(logs, world.now()) == [] and sweep.remove(ec2, [found], logs) == []
+    assert len(logs.describe_log_groups()["logGroups"]) == 3
 
 
 def orphans(ec2, world):

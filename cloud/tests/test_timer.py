@@ -1,6 +1,7 @@
 """The timer that ends a host: it survives a reboot, and a host without it is ended."""
 
 import os
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import yaml
 
 from tickpath_cloud import instances
 from tickpath_cloud.ansible import AnsibleHosts
+from tickpath_cloud.tiers import stacks
 
 PLAYBOOKS = Path(instances.__file__).parent / "playbooks"
 
@@ -88,3 +90,32 @@ def test_a_kept_host_gets_its_end_by_the_same_timer(hunt, monkeypatch, tmp_path)
     monkeypatch.setattr(hosts, "_play", lambda *words: asked.update(words[2]) or {})
     assert set(hosts.keep(["arm-01"], 7200)) == {"arm-01"}
     assert asked == {"minutes": 120, "timer": instances.TIMER}
+
+
+@pytest.mark.parametrize("name", stacks.names())
+def test_hosts_of_stacks_keep_their_timer_over_reboots(tmp_path, name):
+    """A reboot lost `shutdown -P`, and the host of a stack ran until somebody looked."""
+    text = stacks.template(name)
+    found = [part.split("Fn::Base64")[1] for part in re.split("(?=UserData:)", text)[1:]]
+    assert found and len(found) == text.count("tickpath-end/plan ${TtlMinutes}")
+    for number, part in enumerate(found):
+        lines = part.split("#!/bin/sh\n")[1].splitlines(keepends=True)
+        deep = len(lines[0]) - len(lines[0].lstrip())
+        body = "".join(
+            line[deep:]
+            for line in lines[
+                : lines.index(
+                    next(
+                        line
+                        for line in lines
+                        if "multi-user.target.wants/\n" in line and "ln" in line
+                    )
+                )
+                + 1
+            ]
+        )
+        (tmp_path / str(number)).mkdir()
+        host = Host(tmp_path / str(number))
+        assert host.run(body.replace("${TtlMinutes}", "240")) == "-P +240"
+        host.passes(3600)
+        assert host.reboot() == "-P +180"

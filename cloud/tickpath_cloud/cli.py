@@ -302,12 +302,12 @@ def _destroy(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    ec2 = client("ec2", options.region)
-    found = sweep.find(ec2, time.time())
+    ec2, logs = client("ec2", options.region), client("logs", options.region)
+    found = sweep.find(ec2, time.time()) + sweep.log_groups(logs, time.time())
     print("\n".join(map(str, found)) if found else f"nothing of ours is in {options.region}")
     orphans = [left for left in found if left.orphan]
     if orphans and options.apply:
-        refused = sweep.remove(ec2, orphans)
+        refused = sweep.remove(ec2, orphans, logs)
         print(f"removed {len(orphans) - len(refused)}; sweep again for what instances held")
         if refused:
             raise CloudError("AWS refused to remove:\n" + "\n".join(refused))

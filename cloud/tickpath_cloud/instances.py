@@ -135,4 +135,8 @@ ln -sf ../tickpath-end.service /etc/systemd/system/multi-user.target.wants/
 
 def user_data(ttl_seconds: int) -> str:
     """The instance ends itself, also after a reboot. It takes cloud-init and systemd."""
-    return USER_DATA.replace("@MINUTES@", str(max(ttl_seconds // 60, 1)))
+    return timer(str(max(ttl_seconds // 60, 1)))
+
+
+def timer(minutes: str) -> str:
+    return USER_DATA.replace("@MINUTES@", minutes)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from tickpath_cloud import dedicated, images, placement, prices, tags
+from tickpath_cloud import dedicated, images, placement, prices, tags, targets
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import Ec2
@@ -32,6 +32,7 @@ class Plan:
     vcpus: int
     quota_vcpus: float
     besides: Besides  # in the price of each candidate
+    target: str  # and its address
 
 
 def worst_case(settings: Settings) -> Decimal:
@@ -57,6 +58,7 @@ def _waves(settings: Settings) -> int:
 
 def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
     """Asks AWS for prices, quotas and permissions; makes nothing. Raises if it could not work."""
+    target = targets.check(config.target)
     account = call(client("sts", config.region).get_caller_identity)["Account"]
     ec2 = Ec2(config, hunt, clock)
     zones = tuple(dict.fromkeys(s["AvailabilityZoneId"] for s in ec2.subnets()))
@@ -110,6 +112,7 @@ def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
         vcpus,
         quota,
         more,
+        target,
     )
     _check(plan)
     check_permissions(ec2, settings)
@@ -211,6 +214,18 @@ def _places(settings: Settings) -> str:
     return "; ".join(found + ([f"and {', '.join(exist)}"] if exist else []))
 
 
+def _hours(settings: Settings) -> str:
+    """From one wave and the first look to all waves and the last."""
+
+    def hours(waves: int, looks: int) -> float:
+        screened = waves * settings.wave_seconds(settings.alive_max - 1)
+        rounds = looks + settings.fresh_rounds
+        return (screened + rounds * settings.spaced_seconds(settings.finalists)) / 3600
+
+    short, long = hours(1, settings.looks[0]), hours(_waves(settings), settings.looks[-1])
+    return f"{short:.1f} to {long:.1f} h, with the time in which ssh reaches hosts"
+
+
 def _fee(settings: Settings) -> list[str]:
     if not settings.region_fee:
         return []
@@ -228,11 +243,13 @@ def text(plan: Plan) -> str:
     return "\n".join([
         f"hunt {settings.hunt} in account {plan.account}, {plan.region}, "
         f"zones {' '.join(settings.zones)}",
+        f"  target     {plan.target}",
         f"  makes      at most {arms} arms in {_waves(settings)} waves of {settings.wave}: "
         f"{alive} instances at once (one is the control probe), 1 security group",
         f"  places     {_places(settings)}",
         f"  until      a further wave promises less than {settings.gain_min:.2%}, or money or time "
         "for it is short",
+        f"  takes      {_hours(settings)}",
         f"  launches   {ways}",
         f"  of that    {plan.besides}",
         *_fee(settings),

@@ -168,7 +168,15 @@ _LOOK_AT_THE_REST = [
     "ec2:DescribeNetworkInterfaces",
     "ec2:DescribeSnapshots",
     "ec2:DescribeVolumes",
+    "logs:DescribeLogGroups",
+    "logs:ListTagsForResource",
 ]
+_END_LOGS = {
+    "Effect": "Allow",
+    "Action": ["logs:DeleteLogGroup"],
+    "Resource": ["arn:aws:logs:*:*:log-group:/tickpath*"],
+    "Condition": _OURS,
+}
 _END_THE_REST = _allow(
     [
         "ec2:DeleteNetworkInterface",
@@ -340,6 +348,7 @@ _STATEMENTS = {
         _END_ROUTES,
         _LEAVE,
         _END_THE_REST,
+        _END_LOGS,
     ],
     "destroy": [_allow(_LOOK, ["*"]), _END],
     "fleet": [_allow(["ec2:DescribeInstances"], ["*"])],  # an inventory of EC2's tags

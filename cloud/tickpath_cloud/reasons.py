@@ -50,6 +50,7 @@ TABLE = {
     "InvalidCapacityReservationId.NotFound": _LATE,
     "InvalidRouteTableID.NotFound": _LATE,
     "InvalidRoute.NotFound": _LATE,
+    "ResourceNotFoundException": Reason(Then.KEEP, Then.GONE),
     "InvalidStateTransition": Reason(Then.KEEP, Then.GONE),
     "Gateway.NotAttached": Reason(Then.KEEP, Then.GONE),
     # Its users are being removed, which takes time.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tickpath_cloud import placement, removal, tags
+from tickpath_cloud.aws import call, drop, pages
 from tickpath_cloud.errors import Refused
 from tickpath_cloud.instances import end, instances
 
@@ -49,6 +50,23 @@ def find(ec2: Any, now: float) -> list[Left]:
     return found
 
 
+LOG_GROUP = "log group"
+LOG_GROUPS = "/tickpath"  # their names begin so
+
+
+def log_groups(logs: Any, now: float) -> list[Left]:
+    """Those with our name and tag. Audits of reconcilers are their stacks', and stay."""
+    found = []
+    named = pages(logs, "describe_log_groups", "logGroups", logGroupNamePrefix=LOG_GROUPS)
+    for group in named:
+        arn = group["arn"].removesuffix(":*")
+        held = call(logs.list_tags_for_resource, resourceArn=arn)["tags"]
+        tagged = {**group, "Tags": [{"Key": k, "Value": v} for k, v in held.items()]}
+        if tags.HUNT in held:
+            found += [_left(LOG_GROUP, g["logGroupName"], g, now, False) for g in _ours([tagged])]
+    return found
+
+
 def _ours(resources: list[dict]) -> list[dict]:
     return [resource for resource in resources if tags.value(resource, _STACK) is None]
 
@@ -60,7 +78,7 @@ def _left(kind: str, name: str, resource: dict, now: float, used: bool) -> Left:
     return Left(kind, name, hunt or "", role or "", expires, orphan, resource)
 
 
-def remove(ec2: Any, orphans: list[Left]) -> list[str]:
+def remove(ec2: Any, orphans: list[Left], logs: Any = None) -> list[str]:
     """Instances end; what was theirs is an orphan at the next sweep. Returns what AWS refused."""
     ids = [left.id for left in orphans if left.kind == INSTANCE]
     end(ec2, ids)
@@ -70,7 +88,10 @@ def remove(ec2: Any, orphans: list[Left]) -> list[str]:
         if left.kind == INSTANCE:
             continue
         try:
-            by_name[left.kind].remove(ec2, left.resource)
+            if left.kind == LOG_GROUP:
+                drop(logs.delete_log_group, logGroupName=left.id)
+            else:
+                by_name[left.kind].remove(ec2, left.resource)
         except Refused as why:
             refused.append(f"{left.kind} {left.id}: {why}")
     return refused

@@ -126,17 +126,15 @@ class Settings:
         return most if self.probes_max is None else min(most, self.probes_max)
 
     def round_seconds(self, arms: int, block_seconds: float) -> float:
-        """Control, arms a few at once, control; reaching the hosts is not in it."""
-        return block_seconds * (2 + -(-arms // self.probes_at_once))
+        """Control, arms a few at once, control; and reaching the hosts."""
+        return REACH_SECONDS + block_seconds * (2 + -(-arms // self.probes_at_once))
 
     def spaced_seconds(self, arms: int) -> float:
         """From one round of the confirmation, or fresh one, to the next."""
-        took = self.round_seconds(arms, self.block_seconds) + REACH_SECONDS
-        return max(took, self.round_every_seconds)
+        return max(self.round_seconds(arms, self.block_seconds), self.round_every_seconds)
 
     def wave_seconds(self, arms: int) -> float:
-        took = self.round_seconds(arms, self.screen_seconds) + REACH_SECONDS
-        return SETTLE_SECONDS + self.screen_rounds * took
+        return SETTLE_SECONDS + self.screen_rounds * self.round_seconds(arms, self.screen_seconds)
 
     def to_json(self) -> dict[str, Any]:
         data = asdict(self)

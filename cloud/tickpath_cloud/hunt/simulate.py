@@ -25,7 +25,7 @@ from tickpath_cloud.hunt.decide import (
     Wait,
     next_action,
 )
-from tickpath_cloud.hunt.settings import REACH_SECONDS, SETTLE_SECONDS, Settings
+from tickpath_cloud.hunt.settings import SETTLE_SECONDS, Settings
 from tickpath_cloud.hunt.state import CONFIRMING, FRESH, Event, State
 
 NAIVE_SECONDS = 190  # that a place of the naive hunter is billed: launch, one ping, end
@@ -148,8 +148,7 @@ class Zone:
                 return event
 
     def _measure(self, action: Measure) -> Event:
-        took = self.settings.round_seconds(len(action.arms), action.block_seconds)
-        self.now += took + REACH_SECONDS
+        self.now += self.settings.round_seconds(len(action.arms), action.block_seconds)
         self.level += self.random.normal(0, self.world.drift)
         self.levels[self.now] = self.level
         which = np.array([self.number[name] for name in (action.control, *action.arms)])

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib import resources
+from textwrap import indent
 from typing import Any
 
-from tickpath_cloud import tags
+from tickpath_cloud import instances, tags
 from tickpath_cloud.aws import call, client
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.money import cost, dollars
@@ -23,6 +24,9 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 TTL_MINUTES, INSTANCE_TYPE = 240, "c7i.large"  # the templates' defaults
 WAIT_SECONDS = 1800  # CloudFront takes its time
 GONE = "DELETE_COMPLETE"
+# A template that is used without this program has a timer that a reboot loses.
+_PLAIN_TIMER = re.compile(r"^( *)shutdown -P \+\$\{TtlMinutes\}\n", re.MULTILINE)
+_KEPT_TIMER = instances.timer("${TtlMinutes}").removeprefix("#!/bin/sh\n")
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ def names() -> list[str]:
 
 
 def template(name: str) -> str:
-    return (TEMPLATES / f"{name}.yaml").read_text()
+    text = (TEMPLATES / f"{name}.yaml").read_text()
+    return _PLAIN_TIMER.sub(lambda found: indent(_KEPT_TIMER, found[1]), text)
 
 
 def declared(kind: str) -> dict[str, str | None]:
