@@ -11,7 +11,7 @@ from tickpath_cloud.errors import CloudError
 
 @pytest.fixture
 def names(monkeypatch):
-    """What a resolver says, by name."""
+    """Answers of a resolver, by name."""
     held, original = {}, socket.getaddrinfo
 
     def resolve(host, port, family=0, type=0):

@@ -8,7 +8,7 @@ from tickpath_cloud.errors import CloudError
 
 
 def addresses(target: str) -> list[str] | None:
-    """Of `HOST:PORT`, as this machine resolves it. None: it can't, and the probes may."""
+    """The addresses of `HOST:PORT` here. None: this machine can't resolve it, the probes may."""
     host, _, port = target.rpartition(":")
     try:
         found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
