@@ -26,6 +26,7 @@ pub mod objective;
 pub mod over_floor;
 mod preflight;
 pub mod progress;
+pub mod race;
 pub mod regimes;
 pub mod replay;
 mod result;

@@ -4,6 +4,7 @@ use crate::audited::AuditSummary;
 use crate::comparison::Comparison;
 use crate::directory::load_record;
 use crate::history::History;
+use crate::race::RaceRecord;
 use crate::sweep::SweepRecord;
 use crate::tune::{TRIAL_SCHEMA, Trial};
 use crate::{Kind, RunRecord, SCHEMA};
@@ -73,7 +74,7 @@ fn the_schema_in_docs_is_that_of_the_types() {
 }
 
 /// compare.json, sweep.json, trial.json, and the output of `report --json` for a directory and for
-/// an audit log.
+/// an audit log, and that of `race --json`.
 #[test]
 fn the_other_schemas_in_docs_are_those_of_their_types() {
     let id = |name: &str| ID.replace("run.schema", &format!("{name}.schema"));
@@ -83,6 +84,7 @@ fn the_other_schemas_in_docs_are_those_of_their_types() {
         ("history", unversioned::<History>(&id("history"))),
         ("audit", unversioned::<AuditSummary>(&id("audit"))),
         ("trial", schema_of::<Trial>(&id("trial"), TRIAL_SCHEMA)),
+        ("race", schema_of::<RaceRecord>(&id("race"), crate::race::SCHEMA)),
     ];
     for (name, schema) in of_types {
         let file = FILE.replace("run.schema", &format!("{name}.schema"));

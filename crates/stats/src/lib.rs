@@ -6,6 +6,8 @@
 pub mod bracket;
 pub mod buckets;
 pub mod compare;
+pub mod kolmogorov;
+pub mod mean;
 mod percentiles;
 pub mod permutation;
 pub mod regimes;

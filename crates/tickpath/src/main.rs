@@ -24,6 +24,7 @@ mod print;
 mod process;
 mod progress;
 mod project;
+mod race;
 mod replay;
 mod report;
 mod run;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Gateway(arguments) => gateway::gateway(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
+        cli::Command::Race(arguments) => race::race(&arguments),
         cli::Command::Replay(arguments) => replay::replay(&arguments),
         cli::Command::Audit(arguments) => audit::audit(&arguments),
         cli::Command::IpcBench(arguments) => ipc_bench::ipc_bench(&arguments),

@@ -54,6 +54,23 @@ pub fn in_two_parts(
     Ok(sums.map(totals))
 }
 
+/// The values of each interval of `tag`, in the order of the log: value and count, ascending.
+/// Intervals without values are empty.
+///
+/// # Errors
+/// As [`super::totals`].
+pub fn values(log: impl BufRead, tag: &str) -> Result<Vec<Vec<(u64, u64)>>, HlogError> {
+    let mut values = Vec::new();
+    each(log, |of, layout, counts| {
+        if of == tag {
+            let value = |(index, count): &(u32, u64)| (layout.value(*index as usize), *count);
+            values.push(counts.iter().map(value).collect());
+        }
+        Ok(())
+    })?;
+    Ok(values)
+}
+
 /// Calls `interval` for each one of `log`.
 pub(super) fn each(
     mut log: impl BufRead,

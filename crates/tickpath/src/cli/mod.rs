@@ -3,6 +3,7 @@
 mod ends;
 mod market_data;
 mod measure;
+mod race;
 mod records;
 mod shared;
 mod tune;
@@ -12,6 +13,7 @@ mod watch;
 pub(crate) use ends::*;
 pub(crate) use market_data::*;
 pub(crate) use measure::*;
+pub(crate) use race::*;
 pub(crate) use records::*;
 pub(crate) use shared::*;
 pub(crate) use tune::*;
@@ -109,6 +111,13 @@ pub(crate) enum Command {
     /// error of those, losses, and the time per decision. Reads a truncated log up to its last
     /// whole record. Exits with 3 if the log is damaged.
     Audit(AuditArguments),
+    /// Simulate a market and say what a microsecond is worth in it
+    ///
+    /// Market makers, snipers, arbitrageurs and noise traders meet in the real matching engine,
+    /// each with a latency: made up, or that of a run. Prints fills, mark-outs and money with
+    /// intervals over seeds, what the subject's latency is worth, and where faster stops paying.
+    /// Measures nothing: the market is made up, and the same seeds give the same result.
+    Race(RaceArguments),
     /// Run one client once against a running exchange
     ///
     /// Prints one line of JSON with its counts and whether the run was complete. Writes the

@@ -25,6 +25,7 @@ mod noise;
 mod observer;
 mod page;
 mod peers;
+mod race;
 mod raw_ticker;
 mod replay;
 mod run;

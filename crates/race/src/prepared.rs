@@ -1,0 +1,129 @@
+//! A race that is ready to be simulated.
+
+use crate::file::{File, RaceError};
+use crate::market::Race;
+use crate::seeds::{Money, outcomes, state_hash};
+use crate::worth::{Measured, Question};
+use record::comparison::Comparison;
+use record::comparison::compared::ComparedFigure;
+use record::race::{RaceRecord, SCHEMA};
+
+/// A race with all its latencies.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Its file, with all defaults.
+    pub file: File,
+    /// The race.
+    pub race: Race,
+    /// How money is counted.
+    pub money: Money,
+    /// The participant whose latency is varied.
+    pub subject: Option<usize>,
+}
+
+/// A measured effect with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    name: String,
+    body: Measured,
+    tail: Option<Measured>,
+}
+
+impl Prepared {
+    /// Simulates all seeds and takes the slopes of the subject; `progress` gets a line before each
+    /// part.
+    #[must_use]
+    pub fn run(&self, progress: impl Fn(&str)) -> RaceRecord {
+        self.run_with(&[], progress)
+    }
+
+    /// As [`Prepared::run`], and ranks effects by money.
+    #[must_use]
+    pub fn run_with(&self, effects: &[Effect], progress: impl Fn(&str)) -> RaceRecord {
+        let File { seeds, first_seed, .. } = self.file;
+        progress("racing");
+        let done = outcomes(&self.race, first_seed, seeds);
+        let participants = (0..self.race.participants.len())
+            .map(|who| self.race.participant(&done, who, &self.money))
+            .collect();
+        let mut record = RaceRecord {
+            schema: SCHEMA,
+            race: self.file.name.clone(),
+            currency: self.file.currency.clone(),
+            resolved: serde_json::to_value(&self.file).unwrap_or_default(),
+            first_seed,
+            seeds,
+            seconds: self.file.seconds,
+            inputs: done.iter().map(|outcome| outcome.inputs).sum(),
+            state_hash: format!("{:016x}", state_hash(&done)),
+            participants,
+            warnings: self.warnings(),
+            ..RaceRecord::default()
+        };
+        if let Some(who) = self.subject {
+            let edges = self.race.edges(&done, who, &self.money);
+            let question = Question::new(&self.race, who, first_seed, self.money, edges);
+            progress("varying the subject's latency");
+            record.worth = Some(question.worth());
+            for effect in effects {
+                progress(&effect.name);
+                record.what_if.push(question.effect(&effect.name, effect.body, effect.tail));
+            }
+            let mean = |one: &record::race::RaceEffect| one.gain.mean.unwrap_or(f64::NEG_INFINITY);
+            record.what_if.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+        }
+        record
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if (self.file.seeds as usize) < stats::mean::VALUES_MIN {
+            let least = stats::mean::VALUES_MIN;
+            warnings.push(format!("fewer than {least} seeds: no intervals; set seeds to 30"));
+        }
+        warnings
+    }
+
+    /// The effects of a comparison: those of each candidate and series, whose p50 and p99 it has.
+    ///
+    /// # Errors
+    /// If it has none, or there is no subject.
+    pub fn effects(&self, name: &str, comparison: &Comparison) -> Result<Vec<Effect>, RaceError> {
+        let not = |key: &str, value: &str, must: &str| RaceError::Value {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            must: must.to_owned(),
+        };
+        if self.subject.is_none() {
+            return Err(not("subject", "absent", "set for --what-if: whose latency changes?"));
+        }
+        let mut effects = Vec::new();
+        for (letter, candidate) in comparison.candidates() {
+            if !candidate.incomparable_because.is_empty() && !candidate.forced {
+                continue;
+            }
+            let medians = candidate.figures.iter().filter(|one| one.figure == "p50");
+            for median in medians.filter(|one| !one.is_ratio()) {
+                let is_tail = |one: &&ComparedFigure| {
+                    one.figure == "p99"
+                        && (&one.subject, &one.series, one.kind)
+                            == (&median.subject, &median.series, median.kind)
+                };
+                let series = median.name();
+                let series = series.trim_end_matches(".p50");
+                effects.push(Effect {
+                    name: format!("{name}, {letter} {}: {series}", candidate.b.name),
+                    body: measured(median),
+                    tail: candidate.figures.iter().find(is_tail).map(measured),
+                });
+            }
+        }
+        let must = "a comparison with a p50 of A and B that can be compared";
+        if effects.is_empty() { Err(not("--what-if", name, must)) } else { Ok(effects) }
+    }
+}
+
+fn measured(figure: &ComparedFigure) -> Measured {
+    let effect = &figure.effect;
+    Measured { added_ns: effect.added_ns, interval: effect.added_ns_interval }
+}

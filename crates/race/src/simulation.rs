@@ -1,0 +1,245 @@
+//! One market from its seed to its end: discrete events over the real engine, without a clock.
+
+mod booking;
+mod messages;
+
+use crate::account::Account;
+use crate::events::{Happening, Queue};
+use crate::hawkes::Arrivals;
+use crate::latency::STREAM_BITS;
+use crate::market::{Market, Participant, Race, Role};
+use crate::marks::Marks;
+use crate::random::{generator, geometric};
+use clock::random::SplitMix64;
+use engine::{Engine, EngineLimits, Event, Input, Side};
+
+/// Open orders of the engine beyond two for each participant.
+const SPARE_ORDERS: u32 = 64;
+/// Streams of random numbers that belong to no participant.
+const NEWS: u64 = u64::MAX - 1;
+const NOISE: u64 = u64::MAX - 2;
+
+/// A market at its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// By participant; the last one is all noise traders together.
+    pub accounts: Vec<Account>,
+    /// The fair value at the end, half ticks.
+    pub fair: i64,
+    /// Lots that traded.
+    pub volume_lots: u64,
+    /// Inputs of the engine.
+    pub inputs: u64,
+    /// The engine's state at the end.
+    pub state_hash: u64,
+}
+
+/// Simulates the race's market of one seed; `input` gets each input of the engine.
+pub fn simulate(race: &Race, seed: u64, input: &mut dyn FnMut(&Input)) -> Outcome {
+    let mut world = World::new(race, seed, input);
+    world.start();
+    while let Some((time_ns, happening)) = world.queue.next(race.duration_ns) {
+        world.marks.settle(time_ns, world.fair, &mut world.accounts);
+        world.now_ns = time_ns;
+        world.happen(happening);
+    }
+    world.end()
+}
+
+/// An engine as [`simulate`] has it, for a replay of its inputs.
+#[must_use]
+pub fn new_engine(race: &Race) -> Engine {
+    let participants = race.participants.len() as u32;
+    let open_orders_max = 2 * participants + SPARE_ORDERS;
+    let limits = EngineLimits {
+        accounts_max: participants + 1,
+        ..EngineLimits::matching_only(open_orders_max, open_orders_max)
+    };
+    Engine::new(race.venues(), limits)
+}
+
+/// A maker's order in the book.
+#[derive(Clone, Copy, Debug)]
+struct Quote {
+    order_id: u64,
+    /// The price that the maker wanted; post-only may have moved the order.
+    wanted_ticks: i64,
+    lots_ahead: u64,
+    since_ns: u64,
+}
+
+/// The state of a participant other than its account.
+#[derive(Clone, Debug, Default)]
+struct Desk {
+    /// A maker's quotes, by side.
+    quotes: [Option<Quote>; 2],
+    /// By venue: when the last message arrives. Messages of one connection stay in order.
+    arrivals_ns: Vec<u64>,
+    /// Messages so far, by cause.
+    numbers: [u64; CAUSES],
+    /// Orders of an arbitrageur that have not arrived yet.
+    in_flight: u32,
+}
+
+/// Why a participant sends a message; each cause has its own stream of latencies.
+#[derive(Clone, Copy)]
+enum Cause {
+    Start,
+    News,
+    Fill,
+    Prices,
+}
+
+const CAUSES: usize = 4;
+
+struct World<'a> {
+    race: &'a Race,
+    market: &'a Market,
+    seed: u64,
+    input: &'a mut dyn FnMut(&Input),
+    engine: Engine,
+    queue: Queue,
+    marks: Marks,
+    news: Arrivals,
+    jumps: SplitMix64,
+    noise: Arrivals,
+    choices: SplitMix64,
+    now_ns: u64,
+    fair: i64,
+    accounts: Vec<Account>,
+    desks: Vec<Desk>,
+    events: Vec<Event>,
+    last_id: u64,
+    volume_lots: u64,
+    inputs: u64,
+    watches_prices: bool,
+}
+
+impl<'a> World<'a> {
+    fn new(race: &'a Race, seed: u64, input: &'a mut dyn FnMut(&Input)) -> World<'a> {
+        let venues = usize::from(race.venues());
+        let desk = Desk { arrivals_ns: vec![0; venues], ..Desk::default() };
+        let is_arbitrageur = |one: &Participant| matches!(one.role, Role::Arbitrageur { .. });
+        World {
+            race,
+            market: &race.market,
+            seed,
+            input,
+            engine: new_engine(race),
+            queue: Queue::new(seed),
+            marks: Marks::default(),
+            news: Arrivals::new(race.market.news, generator(seed, NEWS, 0)),
+            jumps: generator(seed, NEWS, 1),
+            noise: Arrivals::new(race.market.noise, generator(seed, NOISE, 0)),
+            choices: generator(seed, NOISE, 1),
+            now_ns: 0,
+            fair: 2 * race.market.value_ticks,
+            accounts: vec![Account::default(); race.participants.len() + 1],
+            desks: vec![desk; race.participants.len()],
+            events: Vec::new(),
+            last_id: 0,
+            volume_lots: 0,
+            inputs: 0,
+            watches_prices: race.participants.iter().any(is_arbitrageur),
+        }
+    }
+
+    fn start(&mut self) {
+        self.makers_quote(Cause::Start);
+        self.await_news();
+        self.await_noise();
+    }
+
+    fn end(mut self) -> Outcome {
+        let end_ns = self.race.duration_ns;
+        self.marks.settle(end_ns, self.fair, &mut self.accounts);
+        self.accounts.iter_mut().for_each(|account| account.integrate(end_ns));
+        Outcome {
+            accounts: self.accounts,
+            fair: self.fair,
+            volume_lots: self.volume_lots,
+            inputs: self.inputs,
+            state_hash: self.engine.state_hash(),
+        }
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::News => self.news_arrives(),
+            Happening::Noise => self.noise_arrives(),
+            Happening::Quote { who, fair } => self.quote(who, fair),
+            Happening::Take { who, venue, side, price_ticks, lots } => {
+                self.desks[who].in_flight = self.desks[who].in_flight.saturating_sub(1);
+                self.take(who, venue, side, price_ticks, lots);
+            }
+        }
+        if self.watches_prices {
+            self.arbitrage();
+        }
+    }
+
+    fn await_news(&mut self) {
+        if let Some(time_ns) = ns(self.news.next_seconds()) {
+            self.queue.add(time_ns, Happening::News);
+        }
+    }
+
+    fn await_noise(&mut self) {
+        if let Some(time_ns) = ns(self.noise.next_seconds()) {
+            self.queue.add(time_ns, Happening::Noise);
+        }
+    }
+
+    fn news_arrives(&mut self) {
+        let size = 2 * geometric(&mut self.jumps, self.market.jump_ticks);
+        self.fair += if self.jumps.below(2) == 0 { size } else { -size };
+        // A price is at least 1; a value at the bottom of the scale stays there.
+        self.fair = self.fair.max(2);
+        self.makers_quote(Cause::News);
+        for who in 0..self.desks.len() {
+            if let Role::Sniper { venue, edge, lots } = self.race.participants[who].role {
+                self.snipe(who, venue, edge, lots);
+            }
+        }
+        self.await_news();
+    }
+
+    fn noise_arrives(&mut self) {
+        let side = if self.choices.below(2) == 0 { Side::Buy } else { Side::Sell };
+        let venue = self.choices.below(u32::from(self.race.venues())) as u16;
+        let reach = self.market.noise_reach_ticks;
+        let price_ticks = match side {
+            Side::Buy => self.fair.div_euclid(2) + reach,
+            Side::Sell => (self.fair + 1).div_euclid(2) - reach,
+        };
+        let noise = self.desks.len();
+        self.take(noise, venue, side, price_ticks.max(1), self.market.noise_lots);
+        self.await_noise();
+    }
+
+    fn makers_quote(&mut self, cause: Cause) {
+        for who in 0..self.desks.len() {
+            if let Role::Maker { venue, .. } = self.race.participants[who].role {
+                self.send(who, venue, cause, 0, Happening::Quote { who, fair: self.fair });
+            }
+        }
+    }
+
+    /// Schedules the arrival of a message after the participant's latency and `more_ns`.
+    fn send(&mut self, who: usize, venue: u16, cause: Cause, more_ns: u64, message: Happening) {
+        let desk = &mut self.desks[who];
+        let number = desk.numbers[cause as usize];
+        desk.numbers[cause as usize] += 1;
+        let stream = ((who as u64) << STREAM_BITS) | cause as u64;
+        let latency = &self.race.participants[who].latency;
+        let latency_ns = latency.draw_ns(self.seed, stream, number, self.now_ns);
+        let last_ns = &mut desk.arrivals_ns[usize::from(venue)];
+        *last_ns = (self.now_ns + latency_ns + more_ns).max(*last_ns + 1);
+        self.queue.add(*last_ns, message);
+    }
+}
+
+/// A time in ns; `None` if it is beyond any market.
+fn ns(seconds: f64) -> Option<u64> {
+    (seconds < 1e9).then_some((seconds * 1e9) as u64)
+}

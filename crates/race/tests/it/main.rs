@@ -1,0 +1,4 @@
+//! Races whose result is known.
+
+mod closed;
+mod properties;

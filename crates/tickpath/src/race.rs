@@ -1,0 +1,82 @@
+//! `tickpath race`: what a microsecond is worth in a simulated market.
+
+use crate::cli::RaceArguments;
+use crate::exit::DONE;
+use crate::print::{columns, print_json, show, show_report};
+use crate::tool::TOOL;
+use ::race::{EXAMPLE, Effect, File, Prepared};
+use anyhow::{Context, bail};
+use record::directory::{self, Document};
+use std::io::IsTerminal;
+use std::path::Path;
+
+pub(crate) fn race(arguments: &RaceArguments) -> anyhow::Result<u8> {
+    if arguments.example {
+        show(EXAMPLE)?;
+        return Ok(DONE);
+    }
+    let prepared = file(arguments)?.prepare()?;
+    let mut effects = Vec::new();
+    for path in &arguments.what_if {
+        effects.extend(effects_of(&prepared, path)?);
+    }
+    let is_watched = std::io::stderr().is_terminal() && !arguments.quiet;
+    let mut record = prepared.run_with(&effects, |part| {
+        if is_watched {
+            eprintln!("{part} ({} seeds)", prepared.file.seeds);
+        }
+    });
+    record.tool = TOOL.to_owned();
+    if arguments.json {
+        print_json(&record)?;
+    } else {
+        show_report(&report::race(&record, columns()))?;
+    }
+    Ok(DONE)
+}
+
+/// The file with the changes of the command line.
+fn file(arguments: &RaceArguments) -> anyhow::Result<File> {
+    let mut file = match &arguments.file {
+        None => File::parse(EXAMPLE)?,
+        Some(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| {
+                format!("{}: name a race file; --example prints one", path.display())
+            })?;
+            File::parse(&text).with_context(|| path.display().to_string())?
+        }
+    };
+    file.seeds = arguments.seeds.unwrap_or(file.seeds);
+    file.first_seed = arguments.first_seed.unwrap_or(file.first_seed);
+    file.seconds = arguments.seconds.unwrap_or(file.seconds);
+    file.subject = arguments.subject.clone().or(file.subject);
+    for latency in &arguments.latency {
+        let split = latency.split_once('=').and_then(|(name, run)| {
+            let (run, series) = run.rsplit_once(',')?;
+            Some((name, run, series))
+        });
+        let Some((name, run, series)) = split else {
+            bail!(
+                "--latency {latency}: write NAME=RUN,SERIES, such as maker=runs/DIR,rust.order.service"
+            );
+        };
+        let place = file.place(name, "--latency")?;
+        let table = &mut file.participants[place].latency;
+        (table.constant_us, table.exponential_us) = (None, None);
+        (table.run, table.series) = (Some(run.into()), Some(series.to_owned()));
+    }
+    Ok(file)
+}
+
+fn effects_of(prepared: &Prepared, path: &Path) -> anyhow::Result<Vec<Effect>> {
+    let shown = path.display();
+    let what_if = || format!("--what-if {shown}");
+    match directory::load(path).with_context(what_if)? {
+        Some(Document::Comparison(comparison)) => {
+            Ok(prepared.effects(&shown.to_string(), &comparison)?)
+        }
+        _ => bail!(
+            "--what-if {shown}: no compare.json; name one, or a directory that `compare` wrote"
+        ),
+    }
+}
