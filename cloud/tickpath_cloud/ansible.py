@@ -107,6 +107,20 @@ class AnsibleHosts:
             (first.p50_ns if first else None, last.p50_ns if last else None), blocks, failed
         )
 
+    def blocks(
+        self, arms: list[str], block_seconds: float
+    ) -> tuple[dict[str, Block], dict[str, str]]:
+        """One block of each, at the same time; and why there is none."""
+        said = self.run(dict.fromkeys(arms, self.command(block_seconds)))
+        blocks: dict[str, Block] = {}
+        failed: dict[str, str] = {}
+        for arm, record in said.items():
+            if isinstance(record, str):
+                failed[arm] = record
+            else:
+                _sort(arm, {"rc": 0, "stdout": json.dumps(record)}, blocks, failed)
+        return blocks, failed
+
     def keep(self, arms: list[str], seconds: int) -> dict[str, str]:
         results = self._play("keep", {"all": arms}, {"minutes": seconds // 60, "timer": TIMER})
         return {arm: why(results.get(arm)) for arm in arms if not good(results.get(arm))}

@@ -8,7 +8,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 from tickpath_cloud import __version__, ending, journal, sweep
@@ -20,7 +22,7 @@ from tickpath_cloud.errors import CloudError
 from tickpath_cloud.estimate import estimate
 from tickpath_cloud.estimate import table as estimate_table
 from tickpath_cloud.fleet import command as fleet
-from tickpath_cloud.hunt import page, simulate, table
+from tickpath_cloud.hunt import page, prior, simulate, table, watch
 from tickpath_cloud.hunt.run import Runner, replay
 from tickpath_cloud.hunt.state import Event, State
 from tickpath_cloud.launches import FILE as LAUNCHES
@@ -36,7 +38,8 @@ from tickpath_cloud.query import query
 from tickpath_cloud.share import command as share
 from tickpath_cloud.tiers import command as tiers
 
-DONE, USAGE, NO_RESULT = 0, 2, 3
+DONE, MOVED, USAGE, NO_RESULT = 0, 1, 2, 3
+FROM_HUNTS = "from your own hunts"
 JOURNAL, PAGE, CONFIG = "hunt.jsonl", "report.html", "hunt.toml"
 
 
@@ -83,6 +86,21 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("file", nargs="?", type=Path, help="hunt.toml")
     what.add_argument("--resume", type=Path, metavar="DIR", help="go on after the controller died")
     what.add_argument("--replay", type=Path, metavar="DIR", help="decide again from the journal")
+    what.add_argument(
+        "--watch", type=Path, metavar="DIR", help="measure what was kept until it moves (status 1)"
+    )
+    verb.add_argument(
+        "--every", type=float, default=600, metavar="SECONDS", help="of --watch, default 600"
+    )
+    verb.add_argument("--hours", type=float, default=24, help="of --watch, at most; default 24")
+    verb.add_argument(
+        "--change", type=float, default=0.05, metavar="SHARE",
+        help="of --watch: the smallest that counts, default 0.05",
+    )  # fmt: skip
+    verb.add_argument(
+        "--again", type=Decimal, metavar="DOLLARS",
+        help="with --watch and --apply: hunt again for at most so much when a place has moved",
+    )  # fmt: skip
     verb.add_argument("--apply", action="store_true", help="do it")
     verb.add_argument("--dry-run", action="store_true", help="simulate: expected error and cost")
     verb.add_argument("--hunts", type=int, default=60, help="simulated hunts of --dry-run")
@@ -148,12 +166,23 @@ def _hunt(options: argparse.Namespace) -> int:
         if is_over(options.resume):
             return NO_RESULT
         return hunt(load(options.resume / CONFIG), options.resume, time.time)
-    config = load(options.file)
+    if options.watch:
+        return watch_kept(options)
+    return plan_hunt(load(options.file), options.file, options)
+
+
+def plan_hunt(config: Config, file: Path, options: argparse.Namespace) -> int:
+    """Plans a hunt, simulates it and begins it, as asked."""
     name = _name(config)
-    plan = make_plan(config, name, time.time)
+    known = prior.own(options.out, config)
+    plan = make_plan(config, name, time.time, known)
     print(plan_text(plan))
+    for why in known.left_out:
+        progress(f"not in the prior: {why}")
     if options.dry_run:
         world = simulate.World(placements=plan.settings.spread)
+        if known.hunts:
+            world = replace(world, flow=0.0, block=known.prior.noise, source=FROM_HUNTS)
         print(expectation(simulate.expect(plan.settings, world, options.hunts), world))
         few = max(options.hunts // 4, 2)
         print(money_curve(simulate.curve(plan.settings, world, few)))
@@ -162,10 +191,35 @@ def _hunt(options: argparse.Namespace) -> int:
         return DONE
     directory = options.out / name
     directory.mkdir(parents=True)
-    (directory / CONFIG).write_bytes(options.file.read_bytes())
+    (directory / CONFIG).write_bytes(file.read_bytes())
     with journal.Journal(directory / JOURNAL) as opened:
         opened.append({"event": "planned", "at": time.time(), "settings": plan.settings.to_json()})
     return hunt(config, directory, time.time)
+
+
+def watch_kept(options: argparse.Namespace) -> int:
+    """Until a kept place has moved; then hunts again, if it may."""
+    directory = options.watch
+    config, state = load(directory / CONFIG), prior.fold(directory / JOURNAL)
+    if not state.closed or not state.decided:
+        raise CloudError(f"the hunt in {directory} kept nothing so far: `hunt --resume` it first")
+    cloud = Ec2(config, state.settings.hunt, launches=Launches(directory / LAUNCHES))
+    hosts = AnsibleHosts(config, cloud, directory, progress)
+    with journal.Journal(directory / watch.FILE) as opened:
+        watching = watch.Watch(state, opened, cloud, hosts, time.time, progress)
+        until = time.time() + 3600 * options.hours
+        moved = watching.run(options.every, until, options.change)
+    if not moved:
+        print("no kept place has moved")
+        return DONE
+    print("\n".join(map(str, moved)))
+    if options.again is None:
+        print("`--again DOLLARS --apply` would hunt again")
+        return MOVED
+    # The old places stay until their own time is over, or `destroy`.
+    budget = min(config.budget, options.again)
+    plan_hunt(replace(config, budget=budget), directory / CONFIG, options)
+    return MOVED
 
 
 def is_over(directory: Path) -> bool:

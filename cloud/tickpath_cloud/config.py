@@ -49,7 +49,7 @@ class Config:
     wave: int = 32  # arms that are launched and screened together
     finalists: int = 4
     gain_min: float = 0.001  # expected relative gain of a further wave that is worth its money
-    spread: float = 0.15  # between places, before anything was measured
+    spread: float | None = None  # between places; None: as your own hunts found, or published
     looks: tuple[int, ...] = (12, 24, 36)
     fresh_rounds: int = 24
     scenario: str = "ping-pong"  # of a block; "endpoint": the target is no tickpath exchange

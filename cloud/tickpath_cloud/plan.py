@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,13 +14,19 @@ from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import Ec2
 from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.hunt.belief import Prior
 from tickpath_cloud.hunt.decide import Launch
-from tickpath_cloud.hunt.settings import Candidate, Settings
+from tickpath_cloud.hunt.prior import PUBLISHED as SPREAD
+from tickpath_cloud.hunt.prior import Own
+from tickpath_cloud.hunt.settings import LAUNCHES_A_SECOND, Candidate, Settings
 from tickpath_cloud.money import cost, dollars, fee
 from tickpath_cloud.prices import Besides, on_demand_price
 
 # vCPUs of standard families.
 QUOTA = {"spot": "L-34B43A08", "on-demand": "L-1216C47A", "dedicated": "L-1216C47A"}
+# Groups of one account in a region. Source: the EC2 guide, placement groups, rules.
+GROUPS_MAX = 500
+PUBLISHED = Own(Prior(SPREAD), 0, 0)
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Plan:
     quota_vcpus: float
     besides: Besides  # in the price of each candidate
     target: str  # and its address
+    prior: str  # how much places differ, and who says so
 
 
 def worst_case(settings: Settings) -> Decimal:
@@ -56,9 +64,11 @@ def _waves(settings: Settings) -> int:
     return 1 + -(-(arms - first) // each)
 
 
-def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
+def make_plan(
+    config: Config, hunt: str, clock: Callable[[], float], known: Own | None = None
+) -> Plan:
     """Asks AWS for prices, quotas and permissions; makes nothing. Raises if it could not work."""
-    target = targets.check(config.target)
+    target, known = targets.check(config.target), known or PUBLISHED
     account = call(client("sts", config.region).get_caller_identity)["Account"]
     ec2 = Ec2(config, hunt, clock)
     zones = tuple(dict.fromkeys(s["AvailabilityZoneId"] for s in ec2.subnets()))
@@ -79,7 +89,8 @@ def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
         finalists=config.finalists,
         wave=config.wave,
         gain_min=config.gain_min,
-        spread=config.spread,
+        spread=config.spread or known.prior.spread,
+        noise=known.prior.noise,
         looks=config.looks,
         fresh_rounds=config.fresh_rounds,
         block_seconds=config.block_seconds,
@@ -113,8 +124,10 @@ def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
         quota,
         more,
         target,
+        str(known) if config.spread is None else f"places differ by {config.spread:.0%}",
     )
     _check(plan)
+    _check_groups(ec2, settings)
     check_permissions(ec2, settings)
     return plan
 
@@ -130,6 +143,19 @@ def _check(plan: Plan) -> None:
         raise CloudError(
             f"{plan.vcpus} vCPUs needed, the account's quota is {plan.quota_vcpus:.0f}: lower "
             "wave or probes_max, choose smaller instance types, or ask AWS for more"
+        )
+
+
+def _check_groups(ec2: Ec2, settings: Settings) -> None:
+    """A group of its own for each arm that runs: a region has a limit."""
+    alone = (placement.CLUSTER, placement.DEDICATED)
+    share = sum(kind in alone for kind in settings.placements) / len(settings.placements)
+    needed = math.ceil(share * (settings.alive_max - 1))
+    there = len(call(ec2.ec2.describe_placement_groups)["PlacementGroups"])
+    if needed + there > GROUPS_MAX:
+        raise CloudError(
+            f"{needed} placement groups needed at once, {there} exist, and a region has at most "
+            f"{GROUPS_MAX}: lower wave or probes_max, or delete some (`tickpath cloud sweep`)"
         )
 
 
@@ -223,7 +249,10 @@ def _hours(settings: Settings) -> str:
         return (screened + rounds * settings.spaced_seconds(settings.finalists)) / 3600
 
     short, long = hours(1, settings.looks[0]), hours(_waves(settings), settings.looks[-1])
-    return f"{short:.1f} to {long:.1f} h, with the time in which ssh reaches hosts"
+    return (
+        f"{short:.1f} to {long:.1f} h: AWS takes {LAUNCHES_A_SECOND:g} launches a second, and ssh "
+        "has to reach the hosts"
+    )
 
 
 def _fee(settings: Settings) -> list[str]:
@@ -249,6 +278,7 @@ def text(plan: Plan) -> str:
         f"  places     {_places(settings)}",
         f"  until      a further wave promises less than {settings.gain_min:.2%}, or money or time "
         "for it is short",
+        f"  prior      {plan.prior}",
         f"  takes      {_hours(settings)}",
         f"  launches   {ways}",
         f"  of that    {plan.besides}",

@@ -10,6 +10,7 @@ from tickpath_cloud import placement
 from tickpath_cloud.errors import CloudError
 
 REACH_SECONDS = 8.0  # that a round takes on top of its blocks: ssh, Ansible, reading records
+LAUNCHES_A_SECOND = 2.0  # that EC2 refills for RunInstances (its guide, request throttling)
 SETTLE_SECONDS = 90.0  # from a launch until hosts answer and have the binary
 
 
@@ -134,7 +135,12 @@ class Settings:
         return max(self.round_seconds(arms, self.block_seconds), self.round_every_seconds)
 
     def wave_seconds(self, arms: int) -> float:
-        return SETTLE_SECONDS + self.screen_rounds * self.round_seconds(arms, self.screen_seconds)
+        launched = arms / LAUNCHES_A_SECOND
+        return (
+            launched
+            + SETTLE_SECONDS
+            + self.screen_rounds * self.round_seconds(arms, self.screen_seconds)
+        )
 
     def to_json(self) -> dict[str, Any]:
         data = asdict(self)

@@ -51,6 +51,7 @@ class World:
     within_seconds: float = 2 * 3600.0  # when they do
     neighbours: float = 0.0  # share of the hours in which a place has a noisy neighbour
     neighbour: float = 0.1  # that costs this much
+    source: str = "assumed, not measured"
 
     @property
     def noise(self) -> float:
@@ -58,7 +59,7 @@ class World:
 
     def in_words(self) -> str:
         return (
-            f"assumed, not measured: placements differ by {self.placements:.0%}, connections by "
+            f"{self.source}: placements differ by {self.placements:.0%}, connections by "
             f"{self.flow:.0%}, blocks by {self.block:.0%}, the target drifts by {self.drift:.0%} "
             f"a round (standard deviations)"
         )
