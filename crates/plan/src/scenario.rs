@@ -56,6 +56,10 @@ pub struct Scenario {
     /// Length of the idle look before each run; 0: no hiccup row.
     #[serde(default)]
     pub hiccup_seconds: f64,
+    /// Whether `run` first finds the highest rate that the cores carry, up to the scenario's, and
+    /// measures below it. Open loop only.
+    #[serde(default)]
+    pub find_rate: bool,
     /// Whether all subjects speak TLS. The floors stay plain, with as many bytes as TLS sends.
     #[serde(default)]
     pub tls: bool,

@@ -290,6 +290,9 @@ pub struct RunRecord {
     /// count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub smoke_test: bool,
+    /// How the rate was found, if the scenario asks for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_search: Option<RateSearch>,
     /// Faults that were injected on purpose: the process and the fault, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injected: Vec<String>,
@@ -318,6 +321,22 @@ pub struct RunRecord {
     pub exchange: Option<serde_json::Value>,
     /// The subjects in the order of the scenario, then `floor`, then `hiccup`.
     pub subjects: Vec<Subject>,
+}
+
+/// A search, before the runs, for the highest rate that the cores carry.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RateSearch {
+    /// The scenario's rate, messages per second; the search goes no higher.
+    pub asked_per_second: f64,
+    /// The highest rate at which p50, or its ratio to the floor, held; `None`: at none.
+    #[serde(default)]
+    pub carried_per_second: Option<f64>,
+    /// The lowest rate above it at which neither held; `None`: the asked rate is carried.
+    #[serde(default)]
+    pub missed_per_second: Option<f64>,
+    /// The directory of the search, a sweep, beside that of the record.
+    pub sweep: String,
 }
 
 /// A run that was measured but does not count.

@@ -10,6 +10,7 @@ use plan::scenario::{BARE, FLOOR, Scenario};
 use plan::tables::engine::Engine;
 use plan::tables::load::Model;
 use plan::tables::ticks::Network;
+use record::RateSearch;
 use record::directory::cannot_write;
 use record::engine::EMPTY_DISPATCH;
 use std::io;
@@ -38,6 +39,8 @@ pub struct Conduct {
     pub noise: bool,
     /// Make more runs than the scenario asks for, until its figures hold further.
     pub until: Option<Until>,
+    /// How the scenario's rate was found, if it was.
+    pub rate_search: Option<RateSearch>,
     /// Its record is no result, only a sign that everything works.
     pub smoke_test: bool,
 }

@@ -189,6 +189,7 @@ mod tests {
             noise: false,
             until: None,
             smoke_test: false,
+            rate_search: None,
         }
     }
 

@@ -154,6 +154,7 @@ mod tests {
             noise: false,
             until: None,
             smoke_test: false,
+            rate_search: None,
         };
         let placed = ScenarioCores {
             exchange: vec![0],

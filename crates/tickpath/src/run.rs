@@ -8,6 +8,7 @@ use crate::print::{columns, print_json, print_record, show, show_report};
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::signals;
+use crate::sweep::write_pages;
 use crate::treatment::conduct_of;
 use crate::turn::Turn;
 use anyhow::bail;
@@ -19,8 +20,9 @@ use scenario::Interrupt;
 use scenario::conduct::Until;
 
 /// Overrides of `--quick`, for the keys that the scenario has.
-const QUICK: [&str; 6] = [
+const QUICK: [&str; 7] = [
     "runs=1",
+    "find_rate=false",
     "seconds=0.5",
     "warm_up_seconds=0.1",
     "floor_seconds=0.2",
@@ -31,7 +33,7 @@ const QUICK: [&str; 6] = [
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     let gates = gates(&arguments.gate)?;
     let project = Project::find()?;
-    let conduct = conduct(arguments, &project)?;
+    let mut conduct = conduct(arguments, &project)?;
     check_gates(&gates, &conduct.scenario)?;
     let plan = conduct.preflight()?;
     if arguments.dry_run {
@@ -48,6 +50,9 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
         return Ok(NO_RESULT);
     };
     let output = &arguments.output;
+    if conduct.scenario.find_rate && !find_rate(&mut conduct, &interrupt, output)? {
+        return Ok(NO_RESULT);
+    }
     let (record, path) = with_screen(output.quiet, |say| conduct.carry_out(&interrupt, say))?;
     // The record counts; a page that can't be written is no reason to fail.
     if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
@@ -66,6 +71,24 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
         save_baseline(&conduct.runs_directory, name, &path, &record)?;
     }
     Ok(status(&record, &judged, arguments.need))
+}
+
+/// Lowers the scenario's rate to what the cores carry; returns whether it was not interrupted.
+fn find_rate(
+    conduct: &mut Conduct,
+    interrupt: &Interrupt,
+    output: &Output,
+) -> anyhow::Result<bool> {
+    let (sweep, path) =
+        with_screen(output.quiet, |say| scenario::sweep::find_rate(conduct, interrupt, say))?;
+    // The records count; a page that can't be written is no reason to fail.
+    if let Err(error) = write_pages(&sweep, &path) {
+        eprintln!("warning: {}", crate::errors::one_line(&error));
+    }
+    if interrupt.is_set() {
+        eprintln!("error: interrupted while it looked for the rate; nothing else was measured");
+    }
+    Ok(!interrupt.is_set())
 }
 
 fn conduct(arguments: &RunArguments, project: &Project) -> anyhow::Result<Conduct> {

@@ -59,7 +59,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
 }
 
 /// The sweep's page, and one for each rate's record.
-fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
     let page = path.join("report.html");
     write(&page, &report::sweep::page(sweep))?;
     for point in &sweep.points {

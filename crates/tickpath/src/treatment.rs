@@ -80,6 +80,7 @@ pub(crate) fn conduct_of(scenario: Scenario, runs: &Path) -> anyhow::Result<Cond
         noise: false,
         until: None,
         smoke_test: false,
+        rate_search: None,
     })
 }
 

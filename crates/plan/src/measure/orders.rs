@@ -2,6 +2,7 @@
 
 use crate::measure::checks;
 use crate::measure::measurement::{Measurement, Words};
+use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
@@ -16,6 +17,7 @@ impl Measurement for Orders {
             "seconds",
             "floor_seconds",
             "bare_seconds",
+            "find_rate",
             "tls",
             "load",
             "exchange",
@@ -57,6 +59,12 @@ impl Measurement for Orders {
 
     fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         scenario.load.check()?;
+        require(
+            !scenario.find_rate || scenario.load.model == Model::Open,
+            "find_rate",
+            scenario.find_rate,
+            "ping-pong has no rate to find; set load.model = \"open\"",
+        )?;
         checks::exchange(scenario)
     }
 

@@ -77,6 +77,7 @@ fn headline(record: &RunRecord, machine: Option<&Machine>) -> Markup {
         }
         @if let Some(place) = place(record, machine) { p class="quiet" { (place) } }
         @if let Some(flow) = words::flow(record) { p { (flow) "." } }
+        @if let Some(found) = words::rate_search(record) { p { (found) } }
         @if let Some(sources) = words::merged_from(record) { p class="quiet" { (sources) } }
         @if !record.injected.is_empty() {
             p class="warn" { strong { "Faults were injected on purpose: " } (record.injected.join("; ")) "." }

@@ -58,6 +58,9 @@ fn headline(out: &mut Terminal, record: &RunRecord) {
     if let Some(disturber) = words::disturber(record).filter(|_| !record.is_void()) {
         wrap(out, "  ", &disturber);
     }
+    if let Some(found) = words::rate_search(record) {
+        wrap(out, "  ", &found);
+    }
     merged_from(out, record);
     if let Some(flow) = words::flow(record) {
         wrap(out, "  ", &flow);

@@ -151,6 +151,24 @@ pub(crate) fn meaning(record: &RunRecord) -> Option<&'static str> {
     })
 }
 
+/// The rates that a search before the runs found, if there was one.
+pub(crate) fn rate_search(record: &RunRecord) -> Option<String> {
+    let search = record.rate_search.as_ref()?;
+    let messages = of_kind(record).messages;
+    let asked = rate(search.asked_per_second);
+    let found = match (search.carried_per_second, search.missed_per_second) {
+        (Some(_), None) => {
+            return Some(format!("These cores carry the {asked} {messages}/s asked."));
+        }
+        (Some(carried), Some(missed)) => {
+            format!("{}, not {}: measured a tenth below that", rate(carried), rate(missed))
+        }
+        (None, _) => "no rate that was tried: measured at the lowest".to_owned(),
+    };
+    let sweep = &search.sweep;
+    Some(format!("Of {asked} {messages}/s asked, these cores carry {found}. The search: {sweep}."))
+}
+
 /// The largest disturber of the main series, with a remedy; `None` if there is none.
 pub(crate) fn disturber(record: &RunRecord) -> Option<String> {
     if let Some(speeds) = two_speeds(record) {

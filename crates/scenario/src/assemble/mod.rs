@@ -97,6 +97,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         runs: runs.len() as u32,
         left_out: parts.left_out,
         smoke_test: conduct.smoke_test,
+        rate_search: conduct.rate_search.clone(),
         injected,
         warnings,
         clock: record::Clock::of(&clock),

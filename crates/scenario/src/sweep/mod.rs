@@ -1,5 +1,7 @@
 //! The same scenario at several rates, to the knee: the highest rate that meets an objective.
 
+mod carried;
+
 use crate::conduct::{Conduct, ConductError};
 use crate::launch::process::Interrupt;
 use crate::progress::{Say, again};
@@ -18,6 +20,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+pub use carried::find_rate;
+
 /// Limit on the rates of one sweep.
 pub const RATES_MAX: usize = 64;
 /// Limit on bisections: the knee is then known to a factor of 1.011.
@@ -32,6 +36,11 @@ pub enum Rates {
     List(Vec<f64>),
     /// From the scenario's rate, doubled until it misses, then bisected.
     Search {
+        /// Number of bisections, at most [`STEPS_MAX`].
+        steps: u32,
+    },
+    /// From the scenario's rate, which is the highest, halved until it meets, then bisected.
+    Below {
         /// Number of bisections, at most [`STEPS_MAX`].
         steps: u32,
     },
@@ -104,11 +113,11 @@ impl Sweep {
         let path = directory::create(runs, &format!("sweep-{}", scenario.name))
             .map_err(|source| record_failed(runs, source))?;
         let mut sweep = self.empty_record();
-        let mut search = Search::new(scenario.rate_per_second(), self.steps());
+        let mut search = self.search();
         let mut listed = self.listed().iter().copied();
         let mut next = match self.rates {
             Rates::List(_) => listed.next(),
-            Rates::Search { .. } => Some(scenario.rate_per_second()),
+            Rates::Search { .. } | Rates::Below { .. } => Some(scenario.rate_per_second()),
         };
         while let Some(rate) = next.filter(|_| !interrupt.is_set()) {
             match self.point(&path, rate, interrupt, again(&mut say)) {
@@ -116,7 +125,7 @@ impl Sweep {
                     next = match self.rates {
                         Rates::List(_) => listed.next(),
                         // If a rate has too few samples for the objective, so has a lower one.
-                        Rates::Search { .. } => search
+                        Rates::Search { .. } | Rates::Below { .. } => search
                             .next(rate, point.outcome == Outcome::Met)
                             .filter(|rate| self.tells_at(*rate)),
                     };
@@ -223,7 +232,19 @@ impl Sweep {
     }
 
     fn steps(&self) -> u32 {
-        if let Rates::Search { steps } = self.rates { steps } else { 0 }
+        match self.rates {
+            Rates::List(_) => 0,
+            Rates::Search { steps } | Rates::Below { steps } => steps,
+        }
+    }
+
+    fn search(&self) -> Search {
+        let start = self.conduct.scenario.rate_per_second();
+        let highest = match self.rates {
+            Rates::Below { .. } => start,
+            _ => RATE_PER_SECOND_MAX,
+        };
+        Search::new(start, highest, self.steps())
     }
 
     fn listed(&self) -> &[f64] {
@@ -272,6 +293,7 @@ fn record_failed(path: &Path, source: std::io::Error) -> ConductError {
 /// The search for the knee. It assumes that a rate above one that misses misses too.
 struct Search {
     start: f64,
+    highest: f64,
     steps_left: u32,
     halvings_left: u32,
     met: Option<f64>,
@@ -279,15 +301,16 @@ struct Search {
 }
 
 impl Search {
-    fn new(start: f64, steps: u32) -> Search {
-        Search { start, steps_left: steps, halvings_left: HALVINGS_MAX, met: None, missed: None }
+    fn new(start: f64, highest: f64, steps: u32) -> Search {
+        let halvings_left = HALVINGS_MAX;
+        Search { start, highest, steps_left: steps, halvings_left, met: None, missed: None }
     }
 
     /// The next rate after `rate` met or missed.
     fn next(&mut self, rate: f64, met: bool) -> Option<f64> {
         *if met { &mut self.met } else { &mut self.missed } = Some(rate);
         match (self.met, self.missed) {
-            (Some(met), None) => Some(2.0 * met).filter(|rate| *rate <= RATE_PER_SECOND_MAX),
+            (Some(met), None) => Some(2.0 * met).filter(|rate| *rate <= self.highest),
             (None, Some(missed)) => {
                 self.halvings_left = self.halvings_left.checked_sub(1)?;
                 Some(missed / 2.0)

@@ -11,7 +11,11 @@ fn with_sets(name: &str, sets: &[String]) -> Result<Scenario, plan::ScenarioErro
 
 /// The rates that a search tries if every rate up to `knee` is good.
 fn tried(start: f64, steps: u32, knee: f64) -> Vec<f64> {
-    let mut search = Search::new(start, steps);
+    tried_below(start, RATE_PER_SECOND_MAX, steps, knee)
+}
+
+fn tried_below(start: f64, highest: f64, steps: u32, knee: f64) -> Vec<f64> {
+    let mut search = Search::new(start, highest, steps);
     let mut tried = Vec::new();
     let mut next = Some(start);
     while let Some(rate) = next {
@@ -27,6 +31,15 @@ fn it_doubles_and_then_bisects() {
     assert_eq!(tried(10_000.0, 0, 45_000.0), [1e4, 2e4, 4e4, 8e4]);
     assert_eq!(tried(10_000.0, 1, 3_000.0), [1e4, 5e3, 2.5e3, 3_540.0]);
     assert_eq!(tried(1.0, 1, 1.0), [1.0, 2.0, 1.41]);
+}
+
+#[test]
+fn a_search_below_a_rate_goes_no_higher() {
+    let below = |knee: f64| tried_below(16_000.0, 16_000.0, 2, knee);
+    assert_eq!(below(1e9), [16e3]);
+    assert_eq!(below(16_000.0), [16e3]);
+    assert_eq!(below(9_000.0), [16e3, 8e3, 11_300.0, 9_510.0]);
+    assert_eq!(below(0.0), [16e3, 8e3, 4e3, 2e3, 1e3]);
 }
 
 #[test]
@@ -105,6 +118,7 @@ fn what_can_not_be_swept_is_refused_before_anything_is_measured() {
                 noise: false,
                 until: None,
                 smoke_test: false,
+                rate_search: None,
             },
             point_command: Vec::new(),
             rates: Rates::Search { steps },

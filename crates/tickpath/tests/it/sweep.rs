@@ -168,3 +168,42 @@ fn what_makes_no_sense_is_rejected_and_leaves_nothing() {
     let runs_made = std::fs::read_dir(runs.path().join("runs")).map_or(0, Iterator::count);
     assert_eq!(runs_made, 0);
 }
+
+/// An exchange that takes 2 ms a message carries no 4 000 of them in a second.
+#[test]
+fn a_run_finds_the_rate_that_is_carried() {
+    let runs = tempfile::tempdir().unwrap();
+    let mut command = tickpath();
+    command.args(["run", "order-to-ack", "--json", "--out", &runs.path().display().to_string()]);
+    command.args(&SHORT[2..]);
+    for set in [
+        "find_rate=true",
+        "load.rate_per_second=4000",
+        "exchange.inject.delay_us=2000",
+        "floor_seconds=0",
+        "hiccup_seconds=0",
+    ] {
+        command.args(["--set", set]);
+    }
+    let done = command.output().unwrap();
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{}", text(&done.stderr));
+    let record = printed_record(&done);
+    let search = &record["rate_search"];
+    assert_eq!(search["asked_per_second"], 4000.0, "{search}");
+    assert!(search["missed_per_second"].as_f64().unwrap() <= 4000.0, "{search}");
+    let sweep = sweep_json(&runs.path().join(search["sweep"].as_str().unwrap()));
+    assert!(points(&sweep).len() > 1, "{sweep}");
+    assert_eq!(points(&sweep).last().unwrap()["rate_per_second_offered"], 4000.0);
+    let measured = record["resolved"]["load"]["rate_per_second"].as_f64().unwrap();
+    match search["carried_per_second"].as_f64() {
+        Some(carried) => assert!(measured > 0.8 * carried && measured < carried, "{record}"),
+        None => assert_eq!(points(&sweep)[0]["rate_per_second_offered"], measured, "{sweep}"),
+    }
+}
+
+#[test]
+fn ping_pong_has_no_rate_to_find() {
+    let done = output(&["run", "ping-pong", "--set", "find_rate=true"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("ping-pong has no rate to find"), "{}", text(&done.stderr));
+}

@@ -166,6 +166,7 @@ mod tests {
             noise: false,
             until: None,
             smoke_test: false,
+            rate_search: None,
         }
     }
 
