@@ -1,7 +1,7 @@
 """Each verb against moto as it is: our own fake could be kinder than a stranger's.
 
 moto has no invitations of RAM, no group of another account, and deletes a stack's VPC first, which
-fails: `share` and `tiers` are tested in the fake.
+fails: the networks of `share` are in test_moto_share.py, the rest and `tiers` in the fake's tests.
 """
 
 import subprocess
