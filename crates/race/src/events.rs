@@ -13,6 +13,8 @@ pub(crate) enum Happening {
     News,
     /// A noise trader's order arrives.
     Noise,
+    /// An input of the recorded day arrives.
+    Input { index: usize },
     /// A maker's message arrives: it quotes around this fair value, in half ticks.
     Quote { who: usize, fair: i64 },
     /// An order arrives that trades at once or not at all.

@@ -1,5 +1,6 @@
 //! A race as a file.
 
+use crate::background::Background;
 use crate::hawkes::Hawkes;
 use crate::latency::{LATENCY_NS_MAX, Latency};
 use crate::market::{Market, PARTICIPANTS_MAX, Participant, Race, Role, VENUES_MAX};
@@ -8,6 +9,7 @@ use crate::recorded;
 use crate::seeds::Money;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The most seeds of a race.
 pub const SEEDS_MAX: u32 = 100_000;
@@ -33,6 +35,9 @@ pub enum RaceError {
         /// The rest of the sentence.
         must: String,
     },
+    /// A recorded day can't be used.
+    #[error("no recorded market: {0}")]
+    Day(String),
     /// A run's latencies can't be used.
     #[error("no latencies from {path}: {why}")]
     Run {
@@ -83,6 +88,9 @@ pub struct File {
 #[serde(deny_unknown_fields, default)]
 #[allow(missing_docs)]
 pub struct MarketTable {
+    /// A Databento MBO file. With it there is no other news and noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<PathBuf>,
     pub value_ticks: i64,
     pub news_per_second: f64,
     pub news_branching: f64,
@@ -101,6 +109,7 @@ pub struct MarketTable {
 impl Default for MarketTable {
     fn default() -> MarketTable {
         MarketTable {
+            recorded: None,
             value_ticks: 20_000,
             news_per_second: 20.0,
             news_branching: 0.0,
@@ -247,11 +256,18 @@ impl File {
         let horizon = horizon.ok_or_else(|| {
             value("worth_at", &self.worth_at, WORTH_AT.join(", ") + ", one of them")
         })?;
-        let race = Race {
-            market: self.market.market()?,
-            participants,
-            duration_ns: (self.seconds * 1e9) as u64,
+        let mut market = self.market.market()?;
+        let mut duration_ns = (self.seconds * 1e9) as u64;
+        let background = match &self.market.recorded {
+            None => None,
+            Some(path) => {
+                let day = Background::read(path, self.seconds)?;
+                (market.news, market.noise) = (Hawkes::NONE, Hawkes::NONE);
+                duration_ns = duration_ns.min(day.duration_ns());
+                Some(Arc::new(day))
+            }
         };
+        let race = Race { market, participants, background, duration_ns };
         let money = Money { per_tick_and_lot: self.tick_value, horizon };
         Ok(Prepared { file: self, race, money, subject })
     }

@@ -16,6 +16,7 @@ fn the_example_is_a_race() {
         let table: toml::Table = toml::from_str(text).unwrap();
         table["market"].as_table().unwrap().keys().cloned().collect()
     };
+    // `recorded` has no default.
     let resolved = toml::to_string(&prepared.file).unwrap();
     assert_eq!(keys(EXAMPLE), keys(&resolved), "keys of [market]");
 }

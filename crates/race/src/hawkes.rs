@@ -20,6 +20,9 @@ pub struct Hawkes {
 }
 
 impl Hawkes {
+    /// Without events.
+    pub const NONE: Hawkes = Hawkes { base: 0.0, jump: 0.0, decay: 1.0 };
+
     /// The process with this mean rate per second; `branching`, in `[0, 1)`, is the share of events
     /// that earlier ones cause. With 0 it is a Poisson process.
     #[must_use]

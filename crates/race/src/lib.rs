@@ -6,6 +6,7 @@
 //! ```text
 //!   latency     from what a participant sees to its order at the engine: made up or recorded
 //!   hawkes      arrivals that come in bursts; `fit` finds the process of given times
+//!   background  a recorded day as the market around the participants
 //!   market      a race: a market, and the participants in it
 //!   events      the future, by time
 //!   simulation  one market from its seed to its end
@@ -46,6 +47,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod account;
+mod background;
 mod events;
 mod file;
 pub mod hawkes;
@@ -60,6 +62,7 @@ mod simulation;
 mod worth;
 
 pub use account::{Account, Marked};
+pub use background::Background;
 pub use file::{EXAMPLE, File, RaceError, SEEDS_MAX};
 pub use latency::{Block, Change, LATENCY_NS_MAX, Latency};
 pub use market::{HORIZONS_NS, Market, PARTICIPANTS_MAX, Participant, Race, Role, VENUES_MAX};

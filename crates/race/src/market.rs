@@ -1,7 +1,9 @@
 //! A race: a market, and the participants in it.
 
+use crate::background::Background;
 use crate::hawkes::Hawkes;
 use crate::latency::Latency;
+use std::sync::Arc;
 
 /// Times after a fill at which its mark-outs are taken, ns.
 pub const HORIZONS_NS: [u64; 3] = [1_000_000, 100_000_000, 1_000_000_000];
@@ -108,6 +110,8 @@ pub struct Race {
     pub market: Market,
     /// The participants, at most [`PARTICIPANTS_MAX`].
     pub participants: Vec<Participant>,
+    /// A recorded day at venue 0. Its middle is the fair value, and each change of it is news.
+    pub background: Option<Arc<Background>>,
     /// Simulated time, ns.
     pub duration_ns: u64,
 }

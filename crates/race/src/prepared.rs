@@ -53,7 +53,7 @@ impl Prepared {
             resolved: serde_json::to_value(&self.file).unwrap_or_default(),
             first_seed,
             seeds,
-            seconds: self.file.seconds,
+            seconds: self.race.duration_ns as f64 / 1e9,
             inputs: done.iter().map(|outcome| outcome.inputs).sum(),
             state_hash: format!("{:016x}", state_hash(&done)),
             participants,
@@ -80,6 +80,11 @@ impl Prepared {
         if (self.file.seeds as usize) < stats::mean::VALUES_MIN {
             let least = stats::mean::VALUES_MIN;
             warnings.push(format!("fewer than {least} seeds: no intervals; set seeds to 30"));
+        }
+        if self.race.background.is_some() {
+            let one_day = "all markets are the same recorded day: the intervals have the chance of \
+                 the latencies in them, not that of the day";
+            warnings.push(one_day.to_owned());
         }
         warnings
     }

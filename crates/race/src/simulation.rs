@@ -11,10 +11,12 @@ use crate::market::{Market, Participant, Race, Role};
 use crate::marks::Marks;
 use crate::random::{generator, geometric};
 use clock::random::SplitMix64;
-use engine::{Engine, EngineLimits, Event, Input, Side};
+use engine::{Command, Engine, EngineLimits, Event, Input, Side};
 
 /// Open orders of the engine beyond two for each participant.
 const SPARE_ORDERS: u32 = 64;
+/// Orders of participants have ids above this, those of a recorded day below.
+const PARTICIPANTS_IDS: u64 = 1 << 50;
 /// Streams of random numbers that belong to no participant.
 const NEWS: u64 = u64::MAX - 1;
 const NOISE: u64 = u64::MAX - 2;
@@ -22,7 +24,7 @@ const NOISE: u64 = u64::MAX - 2;
 /// A market at its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// By participant; the last one is all noise traders together.
+    /// By participant; then all noise traders together, and, if there is one, the recorded day.
     pub accounts: Vec<Account>,
     /// The fair value at the end, half ticks.
     pub fair: i64,
@@ -50,10 +52,14 @@ pub fn simulate(race: &Race, seed: u64, input: &mut dyn FnMut(&Input)) -> Outcom
 #[must_use]
 pub fn new_engine(race: &Race) -> Engine {
     let participants = race.participants.len() as u32;
-    let open_orders_max = 2 * participants + SPARE_ORDERS;
+    let (open_orders, levels) = match &race.background {
+        Some(background) => background.limits(),
+        None => (0, 0),
+    };
+    let own = 2 * participants + SPARE_ORDERS;
     let limits = EngineLimits {
-        accounts_max: participants + 1,
-        ..EngineLimits::matching_only(open_orders_max, open_orders_max)
+        accounts_max: participants + 2,
+        ..EngineLimits::matching_only(open_orders + own, levels + own)
     };
     Engine::new(race.venues(), limits)
 }
@@ -119,6 +125,7 @@ impl<'a> World<'a> {
     fn new(race: &'a Race, seed: u64, input: &'a mut dyn FnMut(&Input)) -> World<'a> {
         let venues = usize::from(race.venues());
         let desk = Desk { arrivals_ns: vec![0; venues], ..Desk::default() };
+        let others = 1 + usize::from(race.background.is_some());
         let is_arbitrageur = |one: &Participant| matches!(one.role, Role::Arbitrageur { .. });
         World {
             race,
@@ -133,11 +140,14 @@ impl<'a> World<'a> {
             noise: Arrivals::new(race.market.noise, generator(seed, NOISE, 0)),
             choices: generator(seed, NOISE, 1),
             now_ns: 0,
-            fair: 2 * race.market.value_ticks,
-            accounts: vec![Account::default(); race.participants.len() + 1],
+            fair: match &race.background {
+                Some(background) => background.middle(0),
+                None => 2 * race.market.value_ticks,
+            },
+            accounts: vec![Account::default(); race.participants.len() + others],
             desks: vec![desk; race.participants.len()],
             events: Vec::new(),
-            last_id: 0,
+            last_id: PARTICIPANTS_IDS,
             volume_lots: 0,
             inputs: 0,
             watches_prices: race.participants.iter().any(is_arbitrageur),
@@ -145,6 +155,12 @@ impl<'a> World<'a> {
     }
 
     fn start(&mut self) {
+        if let Some(background) = self.race.background.as_deref() {
+            for order in background.script().start() {
+                self.background_sends(Command::New(*order));
+            }
+            self.await_input(0);
+        }
         self.makers_quote(Cause::Start);
         self.await_news();
         self.await_noise();
@@ -167,6 +183,7 @@ impl<'a> World<'a> {
         match happening {
             Happening::News => self.news_arrives(),
             Happening::Noise => self.noise_arrives(),
+            Happening::Input { index } => self.input_arrives(index),
             Happening::Quote { who, fair } => self.quote(who, fair),
             Happening::Take { who, venue, side, price_ticks, lots } => {
                 self.desks[who].in_flight = self.desks[who].in_flight.saturating_sub(1);
@@ -190,18 +207,56 @@ impl<'a> World<'a> {
         }
     }
 
+    fn await_input(&mut self, index: usize) {
+        let background = self.race.background.as_deref();
+        if let Some(time_ns) = background.and_then(|one| one.script().offset_ns(index)) {
+            self.queue.add(time_ns, Happening::Input { index });
+        }
+    }
+
+    /// An input of the recorded day arrives, whether or not anything of ours is in its way.
+    fn input_arrives(&mut self, index: usize) {
+        let Some(background) = self.race.background.as_deref() else { return };
+        self.background_sends(background.script().command(index));
+        let fair = background.middle(index + 1);
+        if fair != self.fair {
+            self.fair = fair;
+            self.react_to_news();
+        }
+        self.await_input(index + 1);
+    }
+
+    fn background_sends(&mut self, mut command: Command) {
+        let account = self.desks.len() as u32 + 1;
+        match &mut command {
+            Command::New(new) => {
+                new.account = account;
+                self.accounts[account as usize].orders += 1;
+                self.accounts[account as usize].lots_sent += new.quantity_lots;
+            }
+            Command::Amend(amend) => amend.account = account,
+            Command::Cancel(cancel) => cancel.account = account,
+            _ => {}
+        }
+        self.apply(command);
+    }
+
     fn news_arrives(&mut self) {
         let size = 2 * geometric(&mut self.jumps, self.market.jump_ticks);
         self.fair += if self.jumps.below(2) == 0 { size } else { -size };
         // A price is at least 1; a value at the bottom of the scale stays there.
         self.fair = self.fair.max(2);
+        self.react_to_news();
+        self.await_news();
+    }
+
+    fn react_to_news(&mut self) {
         self.makers_quote(Cause::News);
         for who in 0..self.desks.len() {
             if let Role::Sniper { venue, edge, lots } = self.race.participants[who].role {
                 self.snipe(who, venue, edge, lots);
             }
         }
-        self.await_news();
     }
 
     fn noise_arrives(&mut self) {

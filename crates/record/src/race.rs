@@ -190,3 +190,58 @@ pub struct RaceEffect {
     /// its own interval over seeds.
     pub range: Option<[f64; 2]>,
 }
+
+/// The output of `tickpath race --fit --json`: processes fitted to a recorded day.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MarketFit {
+    /// The file.
+    pub day: String,
+    /// Length of its inputs, seconds.
+    pub seconds: f64,
+    /// Changes of the middle of the book.
+    pub news: Arrivals,
+    /// Orders that traded on arrival.
+    pub noise: Arrivals,
+    /// Mean size of a change of the middle, ticks; `null` without one.
+    pub jump_ticks: Option<f64>,
+    /// Mean size of orders that traded on arrival, in lots: buys, sells.
+    pub lots_by_side: [Option<f64>; 2],
+}
+
+/// One kind of events of a day, and the process fitted to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Arrivals {
+    /// Number of distinct times.
+    pub events: u64,
+    /// Mean rate.
+    pub per_second: f64,
+    /// The most likely Hawkes process; `null` if there is none.
+    pub process: Option<FittedProcess>,
+    /// Why there is none.
+    pub why_none: Option<String>,
+}
+
+/// A Hawkes process with an exponential kernel. Intervals are 95 %.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FittedProcess {
+    /// Events per second that no other event caused.
+    pub base_per_second: f64,
+    /// Its interval.
+    pub base_interval: [f64; 2],
+    /// Share of events that earlier ones caused.
+    pub branching: f64,
+    /// Its interval.
+    pub branching_interval: [f64; 2],
+    /// How long an event excites others, us.
+    pub decay_us: f64,
+    /// Its interval.
+    pub decay_us_interval: [f64; 2],
+    /// Time rescaling: the largest distance from an exponential distribution, by the test of
+    /// Kolmogorov and Smirnov.
+    pub distance: f64,
+    /// Probability of such a distance if the process were true.
+    pub p: f64,
+}

@@ -4,16 +4,22 @@ use crate::cli::RaceArguments;
 use crate::exit::DONE;
 use crate::print::{columns, print_json, show, show_report};
 use crate::tool::TOOL;
-use ::race::{EXAMPLE, Effect, File, Prepared};
+use ::race::{Background, EXAMPLE, Effect, File, Prepared};
 use anyhow::{Context, bail};
 use record::directory::{self, Document};
 use std::io::IsTerminal;
 use std::path::Path;
 
+/// Longer than a recorded day.
+const DAY_SECONDS: f64 = 1e6;
+
 pub(crate) fn race(arguments: &RaceArguments) -> anyhow::Result<u8> {
     if arguments.example {
         show(EXAMPLE)?;
         return Ok(DONE);
+    }
+    if let Some(day) = &arguments.fit {
+        return fit(day, arguments);
     }
     let prepared = file(arguments)?.prepare()?;
     let mut effects = Vec::new();
@@ -31,6 +37,18 @@ pub(crate) fn race(arguments: &RaceArguments) -> anyhow::Result<u8> {
         print_json(&record)?;
     } else {
         show_report(&report::race(&record, columns()))?;
+    }
+    Ok(DONE)
+}
+
+/// The processes of a recorded day.
+fn fit(day: &Path, arguments: &RaceArguments) -> anyhow::Result<u8> {
+    let seconds = arguments.seconds.unwrap_or(DAY_SECONDS);
+    let fit = Background::read(day, seconds)?.fit(&day.display().to_string());
+    if arguments.json {
+        print_json(&fit)?
+    } else {
+        show(&report::market_fit(&fit))?
     }
     Ok(DONE)
 }

@@ -36,10 +36,11 @@ impl World<'_> {
                         Command::New(new) => new.price_ticks,
                         _ => price_ticks,
                     };
+                    let Some(desk) = self.desks.get_mut(order.account as usize) else { continue };
                     let mut levels = self.engine.levels(instrument, side);
                     let level = levels.find(|(level_ticks, ..)| *level_ticks == price_ticks);
                     let lots_ahead = level.map_or(0, |(_, lots, _)| lots - visible_lots);
-                    self.desks[order.account as usize].quotes[side as usize] = Some(Quote {
+                    desk.quotes[side as usize] = Some(Quote {
                         order_id: order.order_id,
                         wanted_ticks,
                         lots_ahead,
@@ -81,7 +82,7 @@ impl World<'_> {
         if is_passed {
             account.lots_picked_off += lots;
         }
-        if let Some(quote) = self.desks[who].quotes[side as usize] {
+        if let Some(quote) = self.desks.get(who).and_then(|desk| desk.quotes[side as usize]) {
             account.fills_made += 1;
             account.lots_ahead += quote.lots_ahead;
             account.resting_ns += self.now_ns - quote.since_ns;

@@ -30,7 +30,7 @@ pub(crate) fn sniper(name: &str, latency: Latency) -> Participant {
 }
 
 fn of(market: Market, participants: Vec<Participant>, seconds: u64) -> Race {
-    Race { market, participants, duration_ns: seconds * 1_000_000_000 }
+    Race { market, participants, background: None, duration_ns: seconds * 1_000_000_000 }
 }
 
 pub(crate) fn run(race: &Race, seed: u64) -> Outcome {

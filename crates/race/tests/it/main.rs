@@ -2,3 +2,4 @@
 
 mod closed;
 mod properties;
+mod recorded_day;

@@ -10,13 +10,17 @@ pub(crate) struct RaceArguments {
     /// Print an example of a race file with all keys instead
     #[arg(long, exclusive = true)]
     pub example: bool,
+    /// Fit the market's processes to a recorded day, a Databento MBO file, and print the table
+    /// [market] with intervals and a test of the fit instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "seeds", "subject", "what_if"])]
+    pub fit: Option<PathBuf>,
     /// Number of markets; intervals need six
     #[arg(long, value_name = "N")]
     pub seeds: Option<u32>,
     /// Seed of the first market; the others follow it
     #[arg(long, value_name = "SEED")]
     pub first_seed: Option<u64>,
-    /// Simulated time of each market
+    /// Simulated time of each market; with --fit, the part of the day
     #[arg(long)]
     pub seconds: Option<f64>,
     /// Participant whose latency is varied

@@ -97,3 +97,20 @@ fn an_error_says_what_to_do() {
     fails_with(&["race", "--seeds", "0"], "seeds is 0, but must be from 1");
     fails_with(&["race", "--what-if", "/"], "no compare.json");
 }
+
+/// The fit of a day is a table that a race takes.
+#[test]
+fn a_fitted_market_can_be_raced() {
+    let Some(day) = testing::market_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst") else { return };
+    let day = day.display().to_string();
+    let fit = output(&["race", "--fit", &day]);
+    let market = text(&fit.stdout);
+    assert!(market.contains("time rescaling: distance"), "{market}{}", text(&fit.stderr));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("fitted.toml");
+    let maker = "[[participant]]\nname = \"a\"\nkind = \"maker\"\nlatency.constant_us = 9\n";
+    std::fs::write(&path, format!("name = \"fitted\"\n{market}\n{maker}")).unwrap();
+    let done = output(&["race", &path.display().to_string(), "--seeds", "6", "--json"]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    fails_with(&["race", "--fit", "/no/day"], "name a Databento MBO file");
+}
