@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from tickpath_cloud import columns
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.records import read_record
 
@@ -87,15 +88,15 @@ def _measured(layer: int, path: Path) -> Place:
 
 
 def table(at: str, rows: list[Row]) -> str:
-    lines = [f"{'layer':<28} {'change':<42} {'gain in p50, us':>22}  source"]
+    cells = []
     for row in rows:
         gain = f"{row.low_us:,.0f} to {row.high_us:,.0f}" if row.high_us >= 100 else (
             f"{row.low_us:.1f} to {row.high_us:.1f}"
         )  # fmt: skip
         mark = "" if row.public else "  (NO PUBLIC FIGURE: a wide guess)"
-        lines.append(
-            f"{row.layer} {LAYERS[row.layer]:<26} {row.change:<42} {gain:>22}  {row.source}{mark}"
-        )
+        cells.append([f"{row.layer} {LAYERS[row.layer]}", row.change, gain, f"{row.source}{mark}"])
+    head = ("layer", "change", "gain in p50, us", "source")
+    lines = columns.table(head, cells, ("change", "source"))
     layer = first_layer(rows)
     lines.append(
         f"\nWork on layer {layer} first: {LAYERS[layer]}. A negative low end means that the "

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from tickpath_cloud import columns
 from tickpath_cloud.fleet.measure import Line, by_path
 from tickpath_cloud.records import Series, marks, us
 
 COLUMNS = ("p50", "p99")
+HEAD = ("host", "count", "p50 us", "p50 interval", "p99 us", "why")
 
 
 def table(lines: list[Line], merged: list[Line], gateways: dict[str, dict]) -> str:
     """Slowest host first: it is the one to look at."""
-    head = f"{'host':<24} {'count':>10} {'p50 us':>10} {'p50 interval':>19} {'p99 us':>10}"
     measured = sorted(
         ((line, line.figures) for line in lines if line.figures), key=lambda pair: -pair[1].p50_ns
     )
-    out = [head, *(_row(line.host, figures, line.why) for line, figures in measured)]
-    out += [_row(line.host, line.figures) for line in merged if line.figures]
+    rows = [_row(line.host, figures, line.why) for line, figures in measured]
+    rows += [_row(line.host, line.figures) for line in merged if line.figures]
+    out = columns.table(HEAD, rows, ("why",))
+    out[0] = out[0].removesuffix("why").rstrip()
     out += [
         _spread(path, [line.figures for line in of_path if line.figures])
         for path, of_path in by_path(lines).items()
@@ -35,11 +38,10 @@ def _spread(path: str, held: list[Series]) -> str:
     )
 
 
-def _row(host: str, figures: Series, why: str = "") -> str:
-    return (
-        f"{host:<24} {figures.count:>10} {figures.cell('p50'):>10} {figures.interval():>19} "
-        f"{figures.cell('p99'):>10}  {why}"
-    ).rstrip()
+def _row(host: str, figures: Series, why: str = "") -> list[str]:
+    return [
+        host, str(figures.count), figures.cell("p50"), figures.interval(), figures.cell("p99"), why,
+    ]  # fmt: skip
 
 
 def _gateway(host: str, said: dict) -> str:

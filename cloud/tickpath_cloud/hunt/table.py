@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from statistics import median
 
-from tickpath_cloud import placement
+from tickpath_cloud import columns, placement
 from tickpath_cloud.hunt import figures
 from tickpath_cloud.hunt.decide import ranking
 from tickpath_cloud.hunt.figures import Figure, Move
@@ -29,23 +29,24 @@ def table(state: State, now: float) -> str:
         f"spent {dollars(state.spent(now))} of {dollars(settings.budget)}, "
         f"{left / 60:.0f} min until the probes end themselves"
     ]
-    lines.append(f"  {'arm':<10} {'p50 us':>9} {'interval':>19} {'p99 us':>9} {'blocks':>6}  zone")
-    for name in live[:ROWS]:
-        lines.append("  " + _row(state, name))
+    lines += [f"  {line}" for line in columns.table(HEAD, [_row(state, n) for n in live[:ROWS]])]
     if len(live) > ROWS:
         lines.append(f"  and {len(live) - ROWS} more")
     return "\n".join(lines)
 
 
-def _row(state: State, name: str) -> str:
+HEAD = ("arm", "p50 us", "interval", "p99 us", "blocks", "zone")
+
+
+def _row(state: State, name: str) -> list[str]:
     found = believed(state, name)
     p99 = state.p99_us(name)
     between = f"{found.low / 1000:.1f}-{found.high / 1000:.1f}"
     blocks = sum(name in r.p50 for r in state.rounds)
-    return (
-        f"{name:<10} {found.value / 1000:>9.1f} {between:>19} "
-        f"{f'{p99:.1f}' if p99 is not None else '-':>9} {blocks:>6}  {state.arms[name].zone}"
-    )
+    return [
+        name, f"{found.value / 1000:.1f}", between, "-" if p99 is None else f"{p99:.1f}",
+        str(blocks), state.arms[name].zone or "-",
+    ]  # fmt: skip
 
 
 def believed(state: State, name: str) -> Interval:

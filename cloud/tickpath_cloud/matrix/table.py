@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from tickpath_cloud import columns
 from tickpath_cloud.matrix.measure import Row
+
+HEAD = (
+    "type", "image", "tuning", "ENA", "placement", "p50 us", "interval", "p99 us", "noise",
+    "gap us", "$/h", "us per $/h", "features",
+)  # fmt: skip
+WORDS = ("image", "tuning", "ENA", "placement", "features")
 
 
 def table(rows: list[Row]) -> str:
-    """Fastest first. The last column compares with the cheapest type that has a figure."""
+    """Fastest first. The last column but one compares with the cheapest type that has a figure."""
     measured = sorted((r for r in rows if r.p50_us is not None), key=lambda r: r.p50_us or 0.0)
     cheapest = min(measured, key=lambda r: (r.features.price, r.p50_us), default=None)
-    head = f"{'type':<16} {'image':<12} {'tuning':<10} {'ENA':<10} {'placement':<10}"
-    head += f" {'p50 us':>8} {'interval':>17} {'p99 us':>9}"
-    lines = [f"{head} {'noise':>7} {'gap us':>9} {'$/h':>8} {'us per $/h':>10}  features"]
-    for row in measured:
-        cell, known = row.cell, row.features
-        between = "-" if row.interval_us is None else "{:.2f}-{:.2f}".format(*row.interval_us)
-        lines.append(
-            f"{cell.type:<16} {cell.image:<12} {cell.tuning:<10} {cell.ena:<10} "
-            f"{cell.placement:<10} "
-            f"{row.p50_us:>8.2f} {between:>17} {_number(row.p99_us):>9} "
-            f"{_share(row.lost):>7} {_number(row.gap_us):>9} "
-            f"{known.price:>8.4f} {worth(row, cheapest):>10}  {known}"
-        )
-    for row in rows:
-        if row.p50_us is None:
-            cell = row.cell
-            lines.append(
-                f"{cell.type:<16} {cell.image:<12} {cell.tuning:<10} {cell.ena:<10} "
-                f"{cell.placement:<10} {row.why}"
-            )
-    return "\n".join(lines)
+    cells = [_cells(row, cheapest) for row in measured]
+    cells += [[*_names(row), row.why] for row in rows if row.p50_us is None]
+    return "\n".join(columns.table(HEAD, cells, WORDS))
+
+
+def _names(row: Row) -> list[str]:
+    cell = row.cell
+    return [cell.type, cell.image, cell.tuning, cell.ena, cell.placement]
+
+
+def _cells(row: Row, cheapest: Row | None) -> list[str]:
+    between = "-" if row.interval_us is None else "{:.2f}-{:.2f}".format(*row.interval_us)
+    return [
+        *_names(row), _number(row.p50_us), between, _number(row.p99_us), _share(row.lost),
+        _number(row.gap_us), f"{row.features.price:.4f}", worth(row, cheapest), str(row.features),
+    ]  # fmt: skip
 
 
 def worth(row: Row, cheapest: Row | None) -> str:

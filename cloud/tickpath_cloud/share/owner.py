@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tickpath_cloud import tags
+from tickpath_cloud import columns, tags
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import read, settings_of
 from tickpath_cloud.errors import CloudError, Refused
@@ -290,18 +290,17 @@ class Owner:
     def table(self) -> str:
         granted = self.grants()
         peerings = call(self.reconciler().peerings)
-        lines = [
-            f"{'grant':<20} {'account':<13} {'network':<18} {'VPC':<22} {'peering':<20} expires"
-        ]
+        rows = []
         for grant in granted:
             state = next(
                 (p["Status"]["Code"] for p in peerings if _mark(p) == grant.name), "none"
             )  # fmt: skip
-            lines.append(
-                f"{grant.name:<20} {grant.account:<13} {grant.cidr:<18} {grant.vpc or '-':<22} "
-                f"{state:<20} {tags.rfc3339(grant.expires)}"
-            )
-        return "\n".join(lines) if granted else "there are no grants"
+            rows.append([
+                grant.name, grant.account, grant.cidr, grant.vpc or "-", state,
+                tags.rfc3339(grant.expires),
+            ])  # fmt: skip
+        head = ("grant", "account", "network", "VPC", "peering", "expires")
+        return "\n".join(columns.table(head, rows, head)) if granted else "there are no grants"
 
     def revoke(self, name: str) -> None:
         """No new instances, no network. Instances that run are the receiver's and run on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tickpath_cloud import columns
 from tickpath_cloud.records import Series, marks, us
 from tickpath_cloud.tiers.measure import Load
 
@@ -18,24 +19,22 @@ DOCUMENTS = {
 
 def table(loads: list[Load]) -> str:
     """Tiers in the order of their medians; `added us` is against the fastest of its load."""
-    head = (
-        f"{'load':<10} {'tier':<16} {'count':>9} {'p50 us':>10} {'p50 interval':>19} "
-        + " ".join(f"{name.replace('_', '.') + ' us':>10}" for name in COLUMNS[1:])
-        + f" {'added us':>10}"
-        + (f" {'/ floor':>8}" if (has_floor := _has_floor(loads)) else "")
-        + "  documents"
-    )
-    lines = [head]
+    has_floor = _has_floor(loads)
+    head = [
+        "load", "tier", "count", "p50 us", "p50 interval",
+        *(f"{name.replace('_', '.')} us" for name in COLUMNS[1:]), "added us",
+        *(["/ floor"] if has_floor else []), "documents",
+    ]  # fmt: skip
+    rows: list[list[str]] = []
     for load in loads:
         fastest: Series | None = None
         for tier, series in measured(load):
             fastest = fastest or series
-            lines.append(_line(load.name, tier, series, fastest, has_floor))
-        lines += [
-            f"{load.name:<10} {row.tier:<16} FAILED: {row.why}"
-            for row in load.rows
-            if row.series is None
+            rows.append(_cells(load.name, tier, series, fastest, has_floor))
+        rows += [
+            [load.name, row.tier, f"FAILED: {row.why}"] for row in load.rows if row.series is None
         ]
+    lines = columns.table(head, rows, ("tier", "documents"))
     lines += marks([series for load in loads for _, series in measured(load)], COLUMNS)
     return "\n".join(lines + [_overlap(load) for load in loads if len(measured(load)) > 1])
 
@@ -50,17 +49,16 @@ def _has_floor(loads: list[Load]) -> bool:
     return any(series.ratio is not None for load in loads for _, series in measured(load))
 
 
-def _line(load: str, tier: str, series: Series, fastest: Series, has_floor: bool) -> str:
-    cells = [f"{series.cell('p50'):>10} {series.interval():>19}"]
-    cells += [f"{series.cell(name):>10}" for name in COLUMNS[1:]]
+def _cells(load: str, tier: str, series: Series, fastest: Series, has_floor: bool) -> list[str]:
     mark = "" if series.holds("p50") and fastest.holds("p50") else "?"
     added = f"{us(series.p50_ns - fastest.p50_ns)}{mark}"
     if series.regimes_ns or fastest.regimes_ns:  # no difference of figures between two regimes
         added = "-"
-    over = f" {series.over_floor():>8}" if has_floor else ""
-    beside = DOCUMENTS.get(tier, "")
-    line = f"{load:<10} {tier:<16} {series.count:>9} {' '.join(cells)} {added:>10}{over}"
-    return f"{line}  {beside}".rstrip()
+    return [
+        load, tier, str(series.count), series.cell("p50"), series.interval(),
+        *(series.cell(name) for name in COLUMNS[1:]), added,
+        *([series.over_floor()] if has_floor else []), DOCUMENTS.get(tier, ""),
+    ]  # fmt: skip
 
 
 def _overlap(load: Load) -> str:
