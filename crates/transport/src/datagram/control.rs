@@ -12,6 +12,10 @@ const HEAD_BYTES: usize = 16;
 /// Each message begins at a multiple of this.
 const ALIGNMENT: usize = 8;
 
+/// Stages of a message at which it is stamped (linux/errqueue.h), which `libc` lacks.
+pub(crate) const SCM_TSTAMP_SND: u32 = 0;
+pub(crate) const SCM_TSTAMP_SCHED: u32 = 1;
+
 /// Room for control messages. All zeros, it has none.
 #[derive(Clone)]
 #[repr(align(16))]
@@ -26,6 +30,17 @@ pub(crate) struct ControlMessages {
     pub(crate) hardware_ns: u64,
     /// Datagrams that found no room so far.
     pub(crate) dropped: Option<u32>,
+    /// In the error queue: the sent message to which the stamps belong.
+    pub(crate) sent: Option<SentStamp>,
+}
+
+/// Which message was stamped on its way out, and where: a `sock_extended_err` (errqueue.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SentStamp {
+    /// [`SCM_TSTAMP_SND`] or [`SCM_TSTAMP_SCHED`].
+    pub(crate) stage: u32,
+    /// The message's number: datagrams are counted from 0, a stream's bytes too.
+    pub(crate) number: u32,
 }
 
 impl Control {
@@ -47,12 +62,26 @@ impl Control {
                 said.hardware_ns = timespec_ns(data, 2);
             } else if level == libc::SOL_SOCKET && kind == libc::SO_RXQ_OVFL {
                 said.dropped = data.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+            } else if is_error(level, kind) {
+                said.sent = sent_stamp(data);
             }
             let taken = (HEAD_BYTES + data.len()).next_multiple_of(ALIGNMENT);
             rest = rest.get(taken..).unwrap_or_default();
         }
         said
     }
+}
+
+fn is_error(level: i32, kind: i32) -> bool {
+    (level == libc::SOL_IP && kind == libc::IP_RECVERR)
+        || (level == libc::SOL_IPV6 && kind == libc::IPV6_RECVERR)
+}
+
+/// `ee_errno` (4 bytes), `ee_origin`, `ee_type`, `ee_code`, padding, `ee_info`, `ee_data`.
+fn sent_stamp(data: &[u8]) -> Option<SentStamp> {
+    let word = |at: usize| data.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+    let is_stamp = word(0)? == libc::ENOMSG as u32 && data[4] == libc::SO_EE_ORIGIN_TIMESTAMPING;
+    is_stamp.then_some(SentStamp { stage: word(8)?, number: word(12)? })
 }
 
 /// Level, type and data of the first message.
@@ -102,10 +131,38 @@ mod tests {
             software_ns: 1_795_000_000_000_000_005,
             hardware_ns: 12_999_999_999,
             dropped: Some(7),
+            sent: None,
         };
         assert_eq!(said(&[stamps.clone(), drops.clone()]), all);
         assert_eq!(said(&[drops, other, stamps]), all);
         assert_eq!(said(&[]), ControlMessages::default());
+    }
+
+    /// Recorded from the error queue of a UDP and of a TCP socket (Linux 6.18, loopback): which stamp
+    /// it is, and of which message. An ICMP error there is no stamp.
+    #[test]
+    fn a_stamp_of_the_error_queue_has_the_number_of_its_message() {
+        let recorded = |hex: &str| -> Vec<u8> {
+            let digits = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+            (0..hex.len()).step_by(2).map(digits).collect()
+        };
+        let words = [1_795_000_000, 5, 0, 0, 0, 0].map(i64::to_ne_bytes);
+        let stamps = message(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, words.as_flattened());
+        let error = |hex: &str| message(libc::SOL_IP, libc::IP_RECVERR, &recorded(hex));
+        let zeros = "00000000000000000000000000000000";
+        for (hex, stage, number) in [
+            ("2a000000040000000100000001000000", SCM_TSTAMP_SCHED, 1),
+            ("2a000000040000000000000001000000", SCM_TSTAMP_SND, 1),
+            ("2a00000004000000000000002b010000", SCM_TSTAMP_SND, 299),
+        ] {
+            let both = said(&[stamps.clone(), error(&format!("{hex}{zeros}"))]);
+            assert_eq!(both.sent, Some(SentStamp { stage, number }));
+            assert_eq!(both.software_ns, 1_795_000_000_000_000_005);
+        }
+        // Connection refused: ECONNREFUSED, SO_EE_ORIGIN_ICMP, type 3, code 3.
+        let refused = error(&format!("6f0000000203030000000000000000000{}", &zeros[..31]));
+        assert_eq!(said(&[refused]).sent, None);
+        assert_eq!(said(&[error("2a00000004")]).sent, None, "cut off");
     }
 
     /// The sum of both overflowed: random bytes are hardly ever a message of ours.

@@ -11,10 +11,12 @@ mod harm;
 mod received;
 mod recipients;
 mod sender;
+mod stamped;
 
 pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
 pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome};
+pub use crate::datagram::stamped::{KernelStamps, StampedSocket};
 pub use plan::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 
 use crate::datagram::control::{CONTROL_BYTES, Control, ControlMessages};
@@ -174,7 +176,7 @@ impl DatagramReceiver {
     /// When the kernel received the latest datagram, ns on the [`Clock`]; 0: not stamped. Off the
     /// path: it decodes the control messages only now.
     pub fn kernel_ns(&mut self) -> u64 {
-        let ControlMessages { software_ns, hardware_ns, dropped } = self.control.said();
+        let ControlMessages { software_ns, hardware_ns, dropped, .. } = self.control.said();
         self.dropped = dropped.unwrap_or(self.dropped);
         if software_ns == 0 {
             return 0;
