@@ -1,10 +1,14 @@
 //! Probes an address that belongs to somebody else, one probe at a time and no faster than asked.
 //!
 //! ```text
-//!   run     a pinned measuring thread makes probes; the caller's thread writes the log
-//!   target  how a connection is opened, step by step: connect, TLS handshake, WebSocket upgrade
-//!   line    an open connection, and a ping over it
-//!   timed   the clock, the stop flag, and reads that wait no longer than they may
+//!   run       a pinned measuring thread makes probes; the caller's thread writes the log
+//!   name      the addresses of the target's name, and their changes during the run
+//!   route     one address, its connections, and a probe of it
+//!   target    how a connection is opened, step by step: connect, TLS handshake, WebSocket upgrade
+//!   line      an open WebSocket, and a ping over it
+//!   datagram  a UDP socket, and a datagram to an echo server and back
+//!   segments  a stamped ping, from one stamp to the next
+//!   timed     the clock, the stop flag, and reads that wait no longer than they may
 //! ```
 //!
 //! There is no schedule to fall behind: the rate is a limit, for the sake of the target. So there
@@ -13,9 +17,13 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod datagram;
 mod line;
+mod name;
+mod route;
 mod run;
+mod segments;
 mod target;
 mod timed;
 
-pub use run::{EndpointError, run};
+pub use run::{EndpointError, Probed, run};

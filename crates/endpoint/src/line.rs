@@ -14,29 +14,43 @@ pub(crate) struct Line {
     connection: Connection,
     reader: MessageReader,
     random: SplitMix64,
+    payload: Vec<u8>,
     out: Vec<u8>,
 }
 
 impl Line {
-    /// `early` is what came behind the answer to the upgrade.
-    pub(crate) fn new(connection: Connection, early: &[u8], seed: u64) -> Line {
+    /// `early` is what came after the answer to the upgrade.
+    pub(crate) fn new(
+        connection: Connection,
+        early: &[u8],
+        payload_bytes: usize,
+        seed: u64,
+    ) -> Line {
         let limits = FrameLimits { message_bytes_max: MESSAGE_BYTES_MAX };
         let mut reader = MessageReader::new(Role::Client, limits);
         // Less than one read, which there is room for.
         let taken = reader.fill_from(early, 0);
         debug_assert_eq!(taken, early.len());
-        Line { connection, reader, random: SplitMix64::new(seed), out: Vec::new() }
+        let (random, payload) = (SplitMix64::new(seed), vec![0; payload_bytes]);
+        Line { connection, reader, random, payload, out: Vec::new() }
     }
 
     /// From just before the write of a ping until just after the read that brought the first byte
     /// of its pong, ns. What the target pushes meanwhile is read and dropped.
     pub(crate) fn ping(&mut self, timed: &StepTimer<'_>) -> io::Result<u64> {
-        let payload = self.random.bits().to_ne_bytes();
+        let mut payload = std::mem::take(&mut self.payload);
+        fill(&mut payload, &mut self.random);
         self.encode(Opcode::Ping, &payload);
+        let pinged = self.wait_for_pong(&payload, timed);
+        self.payload = payload;
+        pinged
+    }
+
+    fn wait_for_pong(&mut self, payload: &[u8], timed: &StepTimer<'_>) -> io::Result<u64> {
         let start_ns = timed.clock.now_ns();
         self.connection.write_all(&self.out)?;
         loop {
-            if let Some(pong_ns) = self.find_pong(&payload)? {
+            if let Some(pong_ns) = self.find_pong(payload)? {
                 // A pong that came before its ping would be of somebody else's making.
                 return Ok(pong_ns.saturating_sub(start_ns));
             }
@@ -80,5 +94,12 @@ impl Line {
         self.encode(Opcode::Close, &1000u16.to_be_bytes());
         // The connection goes either way.
         let _ = self.connection.write_all(&self.out);
+    }
+}
+
+/// Fills `payload` with bytes that no earlier one had.
+pub(crate) fn fill(payload: &mut [u8], random: &mut SplitMix64) {
+    for chunk in payload.chunks_mut(8) {
+        chunk.copy_from_slice(&random.bits().to_ne_bytes()[..chunk.len()]);
     }
 }

@@ -1,26 +1,21 @@
 //! One run of one plan: a pinned measuring thread, while the caller's thread writes the log.
 
-use crate::line::Line;
-use crate::target::{StepError, Target, TargetError};
+use crate::name::{self, Follower, NameError, Resolve};
+use crate::route::{CONNECT, PING, Route, Tally, Tools};
+use crate::segments::Segments;
+use crate::target::{Target, TargetError};
 use crate::timed::StepTimer;
 use clock::Clock;
 use clock::random::SplitMix64;
-use clock::recorder::{self, Recorder, Series};
+use clock::recorder::{self, SECONDS_IN_MEMORY_MAX, Series};
 use host::HostError;
 use host::measuring::{Measuring, MeasuringError, Reporter};
-use plan::process::endpoint::{EndpointPlan, SERIES};
+use plan::process::endpoint::{DATAGRAMS, EndpointPlan, PROBES, SEGMENTS, SERIES, series_of};
 use plan::tables::endpoint::Protocol;
 use record::{self, ClientResult, Kind, Load};
+use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// A ping over a connection that stays open, the main series; then the steps of a fresh connection,
-/// in order.
-const PING: usize = 0;
-const CONNECT: usize = 1;
-const HANDSHAKE: usize = 2;
-const UPGRADE: usize = 3;
-const FIRST_PING: usize = 4;
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -31,15 +26,18 @@ pub enum EndpointError {
     /// The thread can't be placed as asked.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The target can't be found.
+    /// The target's name has no address.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The target can't be spoken to.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The first connections could not be opened.
+    /// The first connections could not be opened, to any address.
     #[error("{target} could not be reached: {why}")]
     Unreachable {
         /// `HOST:PORT`.
         target: String,
-        /// The step, and what was said.
+        /// The step, and what was said; for each address, if there are several.
         why: String,
     },
     /// The thread can't be pinned, the log can't be written, or there is a bug.
@@ -47,12 +45,36 @@ pub enum EndpointError {
     Measuring(#[from] MeasuringError),
 }
 
+/// The result of a run.
+#[derive(Debug)]
+pub struct Probed {
+    /// Counts and failures; the times are in the log.
+    pub result: ClientResult,
+    /// Warnings for the reader of the record, a sentence each: addresses that are not probed, that
+    /// appeared or vanished, and datagrams that were lost.
+    pub notes: Vec<String>,
+}
+
 /// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
 ///
 /// # Errors
 /// If there is no result. A run that broke off has a result that says so.
-pub fn run(plan: &EndpointPlan, stop: &AtomicBool) -> Result<ClientResult, EndpointError> {
+pub fn run(plan: &EndpointPlan, stop: &AtomicBool) -> Result<Probed, EndpointError> {
+    run_with(plan, stop, name::system)
+}
+
+/// As [`run`], with another resolver.
+pub(crate) fn run_with(
+    plan: &EndpointPlan,
+    stop: &AtomicBool,
+    resolve: Resolve,
+) -> Result<Probed, EndpointError> {
     plan.probes.check()?;
+    let mut addresses = name::look_up(&plan.target, resolve)?;
+    let every = Duration::from_secs_f64(plan.probes.resolve_seconds);
+    // Started here, it doesn't inherit the measuring thread's core.
+    let follower = Follower::start(&plan.target, every, &addresses, resolve);
+    let mut notes = Vec::from_iter(name::limit(&plan.target, &mut addresses));
     let measuring = Measuring {
         subject: &plan.subject,
         hlog: &plan.hlog,
@@ -61,45 +83,72 @@ pub fn run(plan: &EndpointPlan, stop: &AtomicBool) -> Result<ClientResult, Endpo
         progress: false,
         stop,
     };
-    measuring.carry_out(|reporter| measure(plan, stop, &reporter), &mut |_| ())
+    let of_name = Name { addresses, follower, notes: &mut notes };
+    let measured = |reporter| measure(plan, stop, of_name, &reporter);
+    let result = measuring.carry_out(measured, &mut |_| ())?;
+    Ok(Probed { result, notes })
+}
+
+/// The target's name: its addresses, their changes, and what is to be said about them.
+struct Name<'a> {
+    addresses: Vec<SocketAddr>,
+    follower: Follower,
+    notes: &'a mut Vec<String>,
 }
 
 /// The measuring thread.
 fn measure(
     plan: &EndpointPlan,
     stop: &AtomicBool,
+    name: Name<'_>,
     reporter: &Reporter,
 ) -> Result<ClientResult, EndpointError> {
     let clock = Clock::calibrate();
     host::thread::set_scheduling(plan.scheduling)?;
     let patience = Duration::from_secs_f64(plan.probes.patience_seconds);
     let timed = StepTimer { clock, stop, spins: plan.spins, patience };
-    let target = Target::find(plan)?;
-    let mut probing = Probing::start(plan, target, timed)?;
+    let random = SplitMix64::new(clock::wall_ns() ^ u64::from(std::process::id()) << 32);
+    let (target, probes) = (Target::new(plan)?, &plan.probes);
+    let segments = (probes.stamp_every > 0).then(|| Segments::new(clock));
+    let tools = Tools { target, probes, timed, random, segments };
+    let mut probing = Probing::start(plan, tools, name)?;
     let longest = plan.warm_up_seconds + plan.seconds + plan.probes.patience_seconds;
+    // The log is written meanwhile, so few sets are enough, however many addresses there are.
     let (mut recorder, drain) =
-        recorder::recorder(&SERIES.map(|name| Series::new(name, Kind::Service)), longest);
+        recorder::recorder(&probing.series(), longest.max(SECONDS_IN_MEMORY_MAX + 1.0));
     let usage = host::thread::usage();
-    let failure = probing.probe_for(plan.warm_up_seconds, None);
-    let warm_up_sent = std::mem::take(&mut probing.sent);
-    probing.received = 0;
+    let mut warm_up = Tally::default();
+    let failure = probing.probe_for(plan.warm_up_seconds, &mut warm_up);
     let start_ns = clock.now_ns();
     reporter.start(drain, start_ns);
     recorder.start(start_ns);
-    let failure = failure.or_else(|| probing.probe_for(plan.seconds, Some(&mut recorder)));
+    let mut tally = Tally::into_recorder(&mut recorder);
+    let failure = failure.or_else(|| probing.probe_for(plan.seconds, &mut tally));
+    let Tally { sent, received, strange, segments, .. } = tally;
+    probing.notes.extend(segments.notes());
     let end_ns = clock.now_ns();
     recorder.finish(end_ns);
     let usage = host::thread::usage().since(usage);
-    let (sent, received) = (probing.sent, probing.received);
-    let interrupted = probing.timed.is_stopped().then(|| "it was told to stop".to_owned());
+    let is_stopped = probing.tools.timed.is_stopped();
+    let interrupted = is_stopped.then(|| "it was told to stop".to_owned());
     let failures: Vec<String> = failure.into_iter().chain(interrupted).collect();
+    let is_udp = plan.probes.protocol == Protocol::Udp;
+    if is_udp && sent > received {
+        let (target, seconds) = (&plan.target, plan.probes.patience_seconds);
+        probing.notes.push(format!(
+            "{} of {sent} datagrams to {target} got no echo within {seconds} s: the figures hold each as \
+             {seconds} s, the least that it took",
+            sent - received
+        ));
+    }
     let load = Load {
-        model: "probes".to_owned(),
+        model: if is_udp { DATAGRAMS } else { PROBES }.to_owned(),
         rate_per_second_achieved: sent as f64 / ((end_ns - start_ns).max(1) as f64 / 1e9),
         sent,
         received,
         lost: sent - received,
-        warm_up_sent,
+        duplicated: strange,
+        warm_up_sent: warm_up.sent,
         context_switches_involuntary: usage.context_switches_involuntary,
         page_faults: usage.page_faults_minor + usage.page_faults_major,
         ..Load::default()
@@ -111,129 +160,172 @@ fn measure(
 /// The state of a run between probes.
 struct Probing<'a> {
     plan: &'a EndpointPlan,
-    target: Target<'a>,
-    timed: StepTimer<'a>,
-    random: SplitMix64,
-    kept: Vec<Line>,
-    /// Which of them was pinged last.
+    tools: Tools<'a>,
+    /// The addresses that could be reached.
+    routes: Vec<Route>,
+    /// Which of them was probed last.
     turn: usize,
+    /// Addresses of the name, as of the last look-up.
+    named: Vec<SocketAddr>,
+    follower: Follower,
+    notes: &'a mut Vec<String>,
     /// Probes so far, warm-up included.
     number: u64,
-    /// Steps that were begun, and those that were answered.
-    sent: u64,
-    received: u64,
-    /// No probe begins before.
-    next_ns: u64,
+    pace: Pace,
 }
 
 impl<'a> Probing<'a> {
     /// Opens the connections that stay open, no faster than probes come.
     fn start(
         plan: &'a EndpointPlan,
-        target: Target<'a>,
-        timed: StepTimer<'a>,
+        mut tools: Tools<'a>,
+        name: Name<'a>,
     ) -> Result<Probing<'a>, EndpointError> {
-        let random = SplitMix64::new(clock::wall_ns() ^ u64::from(std::process::id()) << 32);
-        let next_ns = timed.clock.now_ns();
-        let mut probing = Probing {
-            plan,
-            target,
-            timed,
-            random,
-            kept: Vec::new(),
-            turn: 0,
-            number: 0,
-            sent: 0,
-            received: 0,
-            next_ns,
-        };
-        let keeps = if plan.probes.fresh_every == 1 { 0 } else { plan.probes.connections_kept };
-        while probing.kept.len() < keeps && !probing.timed.is_stopped() {
-            probing.pause();
-            let opened = probing.target.open(&probing.timed).and_then(|opened| {
-                probing.target.upgrade(opened.connection, &probing.timed, &mut probing.random)
-            });
-            let unreachable = |failed: StepError| EndpointError::Unreachable {
-                target: plan.target.clone(),
-                why: failed.to_string(),
-            };
-            probing.kept.extend(Some(opened.map_err(unreachable)?.0));
+        let Name { addresses: named, follower, notes } = name;
+        let mut pace = Pace::new(plan.probes.probes_per_second, &tools.timed);
+        let (mut routes, mut failed) = (Vec::new(), Vec::new());
+        for address in &named {
+            let mut route = Route::new(*address);
+            match route.open(&mut tools, &mut |timed| pace.pause(timed)) {
+                Ok(()) => routes.push(route),
+                Err(why) => failed.push((address, why.to_string())),
+            }
         }
-        Ok(probing)
+        if routes.is_empty() {
+            let with_address = |(address, why): &(_, String)| format!("{address}: {why}");
+            let why = match &failed[..] {
+                [(_, why)] => why.clone(),
+                all => all.iter().map(with_address).collect::<Vec<_>>().join("; "),
+            };
+            return Err(EndpointError::Unreachable { target: plan.target.clone(), why });
+        }
+        let unreached = |(address, why)| {
+            format!("{address} of {} could not be reached and is not probed: {why}", plan.target)
+        };
+        notes.extend(failed.into_iter().map(unreached));
+        if routes.len() > 1 {
+            let segments = if tools.segments.is_some() { SEGMENTS.len() } else { 0 };
+            for (at, route) in routes.iter_mut().enumerate() {
+                route.rows = Some(SERIES.len() + segments + 2 * at);
+            }
+        }
+        let (turn, number) = (routes.len() - 1, 0);
+        Ok(Probing { plan, tools, routes, turn, named, follower, notes, number, pace })
     }
 
-    /// Waits until the next probe may begin.
-    fn pause(&mut self) {
-        self.timed.wait(self.next_ns);
-        let gap_ns = (1e9 / self.plan.probes.probes_per_second) as u64;
-        // A probe that took longer than the gap doesn't lead to a faster one.
-        self.next_ns = self.timed.clock.now_ns() + gap_ns;
+    /// Those of all addresses together, segments of stamped pings, then two of each address, if
+    /// there are several.
+    fn series(&self) -> Vec<Series> {
+        let own = |route: &Route| {
+            let name = |series: usize| series_of(SERIES[series], route.address.ip()).into();
+            [PING, CONNECT].map(|series| Series { name: name(series), kind: Kind::Service })
+        };
+        let several = self.routes.iter().filter(|route| route.rows.is_some());
+        let segments = self.tools.segments.iter().flat_map(|_| &SEGMENTS);
+        let all = SERIES.iter().chain(segments).map(|name| Series::new(name, Kind::Service));
+        all.chain(several.flat_map(own)).collect()
     }
 
     /// Probes for so long. Returns why it ended before that.
-    fn probe_for(&mut self, seconds: f64, mut recorder: Option<&mut Recorder>) -> Option<String> {
-        let end_ns = self.timed.clock.now_ns() + (seconds * 1e9) as u64;
-        while self.next_ns < end_ns && !self.timed.is_stopped() {
-            self.pause();
-            if self.timed.is_stopped() {
-                break;
+    fn probe_for(&mut self, seconds: f64, tally: &mut Tally<'_>) -> Option<String> {
+        let end_ns = self.tools.timed.clock.now_ns() + (seconds * 1e9) as u64;
+        while self.pace.next_ns < end_ns && !self.tools.timed.is_stopped() {
+            if let Some(segments) = &mut self.tools.segments {
+                segments.refresh(&self.tools.timed);
             }
-            self.number += 1;
-            let is_fresh = self.number.is_multiple_of(u64::from(self.plan.probes.fresh_every));
-            let mut record = |series: usize, ns: u64| {
-                if let Some(recorder) = &mut recorder {
-                    recorder.record(series, ns);
-                }
-            };
-            let probed = if is_fresh { self.fresh(&mut record) } else { self.again(&mut record) };
-            if let Err(failed) = probed {
-                let stopped = self.timed.is_stopped();
-                return (!stopped).then(|| format!("probe {} failed: {failed}", self.number));
+            let probed = self.follow().and_then(|()| {
+                self.pace.pause(&self.tools.timed);
+                if self.tools.timed.is_stopped() { Ok(()) } else { self.probe(tally) }
+            });
+            if let Err(why) = probed {
+                return (!self.tools.timed.is_stopped()).then_some(why);
             }
-            if let Some(recorder) = &mut recorder {
-                recorder.roll(self.timed.clock.now_ns());
+            if let Some(recorder) = &mut tally.recorder {
+                recorder.roll(self.tools.timed.clock.now_ns());
             }
         }
-        self.timed.wait(end_ns);
+        self.tools.timed.wait(end_ns);
         None
     }
 
-    /// Opens a connection, pings once, closes it.
-    fn fresh(&mut self, record: &mut impl FnMut(usize, u64)) -> Result<(), StepError> {
-        self.sent += 1;
-        let opened = self.target.open(&self.timed)?;
-        self.answered(CONNECT, opened.connect_ns, record);
-        if let Some(handshake_ns) = opened.handshake_ns {
-            self.sent += 1;
-            self.answered(HANDSHAKE, handshake_ns, record);
-        }
-        if self.plan.probes.protocol == Protocol::Tcp {
-            return Ok(());
-        }
-        self.sent += 1;
-        let (mut line, upgrade_ns) =
-            self.target.upgrade(opened.connection, &self.timed, &mut self.random)?;
-        self.answered(UPGRADE, upgrade_ns, record);
-        self.sent += 1;
-        let ping_ns =
-            line.ping(&self.timed).map_err(StepError::at("ping over a fresh connection"))?;
-        self.answered(FIRST_PING, ping_ns, record);
-        line.close();
-        Ok(())
+    /// Probes the address whose turn it is.
+    fn probe(&mut self, tally: &mut Tally<'_>) -> Result<(), String> {
+        let count = self.routes.len();
+        let in_turn = (1..=count).map(|step| (self.turn + step) % count);
+        let Some(turn) = in_turn.into_iter().find(|at| self.routes[*at].is_named) else {
+            let target = &self.plan.target;
+            return Err(format!(
+                "{target} has none of the addresses left with which this run began: run it again"
+            ));
+        };
+        self.turn = turn;
+        self.number += 1;
+        let route = &mut self.routes[turn];
+        let probed = route.probe(&mut self.tools, tally);
+        probed.map_err(|why| format!("probe {} to {} failed: {why}", self.number, route.address))
     }
 
-    /// Pings over the connection whose turn it is.
-    fn again(&mut self, record: &mut impl FnMut(usize, u64)) -> Result<(), StepError> {
-        self.sent += 1;
-        // The plan's check keeps it from being empty.
-        self.turn = (self.turn + 1) % self.kept.len();
-        let ping_ns = self.kept[self.turn].ping(&self.timed).map_err(StepError::at("ping"))?;
-        self.answered(PING, ping_ns, record);
+    /// Says which addresses appeared and vanished, and stops probing those that vanished.
+    fn follow(&mut self) -> Result<(), String> {
+        let Some(found) = self.follower.change() else { return Ok(()) };
+        let target = &self.plan.target;
+        let now = match found {
+            Ok(now) => now,
+            Err(why) => {
+                self.notes.push(format!(
+                    "the name could not be looked up again during a run, so its known addresses were \
+                     probed on: {why}"
+                ));
+                return Ok(());
+            }
+        };
+        for address in now.iter().filter(|one| !self.named.contains(one)) {
+            let is_probed = self.routes.iter().any(|route| route.address == *address);
+            let then = if is_probed { "is probed again" } else { "is probed from the next run on" };
+            self.notes.push(format!("{address} appeared behind {target} during a run and {then}"));
+        }
+        for address in self.named.iter().filter(|one| !now.contains(one)) {
+            let text = format!("{address} vanished from {target} during a run and is not probed");
+            self.notes.push(text);
+        }
+        self.named = now;
+        for route in &mut self.routes {
+            let was_named =
+                std::mem::replace(&mut route.is_named, self.named.contains(&route.address));
+            match (was_named, route.is_named) {
+                (true, false) => route.close(),
+                (false, true) => {
+                    route
+                        .open(&mut self.tools, &mut |timed| self.pace.pause(timed))
+                        .map_err(|why| format!("{} came back, but {why}", route.address))?
+                }
+                _ => {}
+            }
+        }
         Ok(())
-    }
-
-    fn answered(&mut self, series: usize, ns: u64, record: &mut impl FnMut(usize, u64)) {
-        self.received += 1;
-        record(series, ns);
     }
 }
+
+/// The limit on the rate of probes.
+struct Pace {
+    gap_ns: u64,
+    /// No probe begins before.
+    next_ns: u64,
+}
+
+impl Pace {
+    fn new(probes_per_second: f64, timed: &StepTimer<'_>) -> Pace {
+        Pace { gap_ns: (1e9 / probes_per_second) as u64, next_ns: timed.clock.now_ns() }
+    }
+
+    /// Waits until the next probe may begin.
+    fn pause(&mut self, timed: &StepTimer<'_>) {
+        timed.wait(self.next_ns);
+        // A probe that took longer than the gap doesn't lead to a faster one.
+        self.next_ns = timed.clock.now_ns() + self.gap_ns;
+    }
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

@@ -78,6 +78,6 @@ impl StepTimer<'_> {
     }
 }
 
-fn is_empty(error: &io::Error) -> bool {
+pub(crate) fn is_empty(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -15,7 +15,10 @@ pub(crate) fn endpoint(arguments: &ClientArguments) -> anyhow::Result<u8> {
     let stop = signals::stop_flag()?;
     let plan: ::plan::process::endpoint::EndpointPlan = plan_on_stdin()?;
     keep_off(plan.core);
-    say(&::endpoint::run(&plan, &stop)?)
+    let probed = ::endpoint::run(&plan, &stop)?;
+    // They become warnings of the record.
+    probed.notes.iter().for_each(|note| eprintln!("warning: {note}"));
+    say(&probed.result)
 }
 
 pub(crate) fn engine_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {

@@ -2,7 +2,7 @@
 
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
-use crate::process::endpoint::SERIES;
+use crate::process::endpoint::{SEGMENTS, SERIES};
 use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::endpoint::Protocol;
@@ -31,15 +31,18 @@ impl Measurement for Endpoint {
     }
 
     fn series(&self) -> Vec<&'static str> {
-        SERIES.to_vec()
+        [&SERIES[..], &SEGMENTS[..]].concat()
     }
 
     fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
         let probes = &scenario.endpoint;
         match series {
-            "ping" => probes.protocol == Protocol::Websocket && probes.fresh_every > 1,
+            "ping" => probes.protocol != Protocol::Tcp && probes.fresh_every > 1,
+            "connect" => probes.protocol != Protocol::Udp,
             "handshake" => scenario.tls,
-            "upgrade" | "first_ping" => probes.protocol == Protocol::Websocket,
+            "upgrade" => probes.protocol == Protocol::Websocket,
+            "first_ping" => probes.protocol != Protocol::Tcp,
+            segment if SEGMENTS.contains(&segment) => probes.stamp_every > 0,
             _ => true,
         }
     }
@@ -74,7 +77,16 @@ impl Measurement for Endpoint {
 
     fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         checks::exchange(scenario)?;
-        Ok(scenario.endpoint.check()?)
+        scenario.endpoint.check()?;
+        if scenario.endpoint.protocol == Protocol::Udp {
+            let why = "datagrams have no TLS: set tls = false with endpoint.protocol = \"udp\"";
+            require(!scenario.tls, "tls", scenario.tls, why)?;
+            let (key, start) = ("exchange.start", scenario.exchange.start);
+            let why =
+                "tickpath's exchange echoes no datagrams: --connect HOST:PORT of an echo server";
+            require(!start, key, start, why)?;
+        }
+        Ok(())
     }
 
     fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
@@ -89,7 +101,7 @@ impl Measurement for Endpoint {
             messages: "steps",
             ..Words::of_messages(&[
                 "Orders: nothing is sent but what opens a connection, and pings. A gateway may answer those before it answers orders.",
-                "The resolver: a name is looked up once, before the first probe.",
+                "The resolver: names are looked up on another thread, outside the probes.",
             ])
         }
     }

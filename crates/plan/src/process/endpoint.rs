@@ -7,12 +7,28 @@ use serde::{Deserialize, Serialize};
 
 /// Its series: a ping over a connection that is open, and the steps of a fresh one.
 pub const SERIES: [&str; 5] = ["ping", "connect", "handshake", "upgrade", "first_ping"];
+/// Segments of a stamped ping over UDP, from one stamp to the next; together they are the ping.
+pub const SEGMENTS: [&str; 4] =
+    ["application_to_queue", "queue_to_driver", "driver_to_kernel", "kernel_to_application"];
+/// Limit on the addresses of a name that are probed; each has series of its own.
+pub const ADDRESSES_MAX: usize = 16;
+/// `load.model` of a run whose pings may be lost: each lost one is recorded as the patience.
+pub const DATAGRAMS: &str = "datagrams";
+/// `load.model` of all others.
+pub const PROBES: &str = "probes";
+
+/// Name of `series` of one address, where the target's name has several: `ping@192.0.2.1`.
+pub fn series_of(series: &str, address: std::net::IpAddr) -> String {
+    format!("{series}@{address}")
+}
+
 /// The plan, JSON on the client's stdin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndpointPlan {
     /// Name of the subject, for messages and tags.
     pub subject: String,
-    /// `HOST:PORT`. The name is resolved once, before the first probe.
+    /// `HOST:PORT`. All addresses of the name are probed in turn; it is looked up before the first
+    /// probe and again every `probes.resolve_seconds`.
     pub target: String,
     /// By what the target's certificate is checked; `None`: no TLS.
     pub tls: Option<Trust>,

@@ -12,6 +12,15 @@ pub const FRESH_EVERY_MAX: u32 = 1_000_000;
 /// Limit on the time that one step may take, s.
 pub const PATIENCE_SECONDS_MAX: f64 = 60.0;
 
+/// Limit on `payload_bytes`.
+pub const PAYLOAD_BYTES_MAX: usize = 4096;
+/// Limit on the payload of a WebSocket ping (RFC 6455, section 5.5), bytes.
+pub const PING_BYTES_MAX: usize = 125;
+/// `payload_bytes` unless the scenario says otherwise: enough to tell an answer from any other.
+pub const PAYLOAD_BYTES: usize = 8;
+/// Range of `resolve_seconds`.
+pub const RESOLVE_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=3600.0;
+
 /// Headers that the upgrade, and nothing else, sets.
 const OWN_HEADERS: [&str; 5] =
     ["host", "upgrade", "connection", "content-length", "transfer-encoding"];
@@ -26,6 +35,8 @@ pub enum Protocol {
     Tcp,
     /// WebSocket: it is upgraded and pinged.
     Websocket,
+    /// A UDP echo server (RFC 862): it returns every datagram.
+    Udp,
 }
 
 /// `[endpoint]` of a scenario.
@@ -45,8 +56,15 @@ pub struct Probes {
     /// Each n-th probe opens a fresh connection and closes it; 1: all do. Others ping a connection
     /// that stays open.
     pub fresh_every: u32,
-    /// Connections that stay open, each with a source port of its own. They take turns.
+    /// Connections that stay open to each address, each with a source port of its own. They take
+    /// turns.
     pub connections_kept: usize,
+    /// Payload of a ping, bytes; at most [`PING_BYTES_MAX`] over a WebSocket.
+    pub payload_bytes: usize,
+    /// The kernel stamps every n-th ping of a UDP socket on its way out and in; 0: none.
+    pub stamp_every: u32,
+    /// How often the target's name is looked up again during a run, s.
+    pub resolve_seconds: f64,
     /// The longest that a step may take, s.
     pub patience_seconds: f64,
 }
@@ -61,12 +79,32 @@ impl Default for Probes {
             probes_per_second: 20.0,
             fresh_every: 4,
             connections_kept: 4,
+            payload_bytes: PAYLOAD_BYTES,
+            stamp_every: 0,
+            resolve_seconds: 5.0,
             patience_seconds: 5.0,
         }
     }
 }
 
 impl Probes {
+    /// The limit of a payload depends on the protocol.
+    fn check_payload(&self) -> Result<(), OutOfRange> {
+        let (key, bytes) = ("endpoint.payload_bytes", self.payload_bytes);
+        match self.protocol {
+            Protocol::Tcp => {
+                let why = "nothing is sent with protocol = \"tcp\": leave it out, or set another protocol";
+                require(bytes == PAYLOAD_BYTES, key, bytes, why)
+            }
+            Protocol::Websocket => {
+                let why =
+                    "a WebSocket ping carries {} bytes (RFC 6455); protocol = \"udp\" takes more";
+                within(key, bytes, 0..=PING_BYTES_MAX, why)
+            }
+            Protocol::Udp => within(key, bytes, 0..=PAYLOAD_BYTES_MAX, "it is {} bytes"),
+        }
+    }
+
     /// Checks every key against its range.
     ///
     /// # Errors
@@ -84,11 +122,18 @@ impl Probes {
         let kept = self.connections_kept;
         within("endpoint.connections_kept", kept, 0..=CONNECTIONS_KEPT_MAX, "there are {}")?;
         let why = "only fresh connections can be probed without a protocol to ping with: set 1";
-        let pings = self.protocol == Protocol::Websocket;
+        let pings = self.protocol != Protocol::Tcp;
         require(pings || self.fresh_every == 1, "endpoint.fresh_every", self.fresh_every, why)?;
         let why = "no connection stays open to be pinged: set fresh_every = 1, or keep some";
         let has_some = kept > 0 || self.fresh_every == 1;
         require(has_some, "endpoint.connections_kept", kept, why)?;
+        self.check_payload()?;
+        let (stamps, key) = (self.stamp_every, "endpoint.stamp_every");
+        let why =
+            "the kernel stamps datagrams: set endpoint.protocol = \"udp\", or 0 for no stamps";
+        require(stamps == 0 || self.protocol == Protocol::Udp, key, stamps, why)?;
+        let seconds = self.resolve_seconds;
+        within("endpoint.resolve_seconds", seconds, RESOLVE_SECONDS, "it is {} s")?;
         let why = format!("above 0 and at most {PATIENCE_SECONDS_MAX} s");
         require(
             patience > 0.0 && patience <= PATIENCE_SECONDS_MAX,
@@ -146,6 +191,23 @@ fn is_token(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A ping of 4096 bytes over a WebSocket would break its protocol, and a payload that nobody
+    /// sends would stand in the record.
+    #[test]
+    fn the_payload_fits_the_protocol() {
+        let check = |protocol, payload_bytes| {
+            let fresh_every = 1;
+            Probes { protocol, payload_bytes, fresh_every, ..Probes::default() }.check()
+        };
+        for (protocol, most) in [(Protocol::Websocket, 125), (Protocol::Udp, 4096)] {
+            assert!(check(protocol, 0).is_ok() && check(protocol, most).is_ok());
+            let error = check(protocol, most + 1).unwrap_err().to_string();
+            assert!(error.contains(&format!("0 to {most}")), "{error}");
+        }
+        assert!(check(Protocol::Tcp, PAYLOAD_BYTES).is_ok());
+        assert!(check(Protocol::Tcp, 0).unwrap_err().to_string().contains("nothing is sent"));
+    }
 
     /// A secret never gets into a record: the scenario, which the record keeps, has the file's
     /// name.

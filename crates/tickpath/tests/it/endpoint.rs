@@ -124,6 +124,38 @@ fn a_target_without_websocket_is_only_connected_to() {
     assert_eq!(record["subjects"][0]["series"][0]["name"], "connect");
 }
 
+/// A stranger's echo server, which is no program of ours: RFC 862 in four lines.
+#[test]
+fn a_udp_echo_server_is_probed_with_any_payload() {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 8192];
+        while let Ok((n, from)) = socket.recv_from(&mut bytes) {
+            let _ = socket.send_to(&bytes[..n], from);
+        }
+    });
+    let udp = ["endpoint.protocol=udp", "endpoint.payload_bytes=4096"];
+    let record = printed_record(&probe(&address, &udp));
+    assert_eq!(record["void_because"], serde_json::json!([]), "{record}");
+    let names: Vec<&str> = record["subjects"][0]["series"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|series| series["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["ping", "first_ping"]);
+    for (set, words) in [
+        ("tls=true", "datagrams have no TLS"),
+        ("exchange.start=true", "echoes no datagrams"),
+        ("endpoint.payload_bytes=4097", "0 to 4096"),
+    ] {
+        let done = probe(&address, &["endpoint.protocol=udp", set]);
+        assert_eq!(done.status.code(), Some(2));
+        assert!(text(&done.stderr).contains(words), "{set}: {}", text(&done.stderr));
+    }
+}
+
 /// The heads that a server gets, which then hangs up.
 fn asked(listener: TcpListener) -> std::sync::mpsc::Receiver<String> {
     let (sender, heads) = std::sync::mpsc::channel();

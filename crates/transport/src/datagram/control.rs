@@ -138,8 +138,8 @@ mod tests {
         assert_eq!(said(&[]), ControlMessages::default());
     }
 
-    /// Recorded from the error queue of a UDP and of a TCP socket (Linux 6.18, loopback): which stamp
-    /// it is, and of which message. An ICMP error there is no stamp.
+    /// Recorded from the error queue of a UDP and of a TCP socket (Linux 6.18, loopback): which
+    /// stamp it is, and of which message. An ICMP error there is no stamp.
     #[test]
     fn a_stamp_of_the_error_queue_has_the_number_of_its_message() {
         let recorded = |hex: &str| -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! A datagram socket whose messages the kernel stamps on their way out and in, where it is asked to.
+//! A datagram socket whose messages the kernel stamps on their way out and in, if asked to.
 //!
 //! The kernel puts a transmit stamp into the socket's error queue, with the number of its message
 //! (`SOF_TIMESTAMPING_OPT_ID`) and without its bytes (`OPT_TSONLY`). A message that isn't stamped
@@ -148,8 +148,8 @@ mod tests {
         sockets
     }
 
-    /// Over loopback: every stamp that a kernel without a card has, in order, of the message that was
-    /// sent last, also after messages whose stamps nobody read and one that was not stamped.
+    /// Over loopback: every stamp that a kernel without a card has, in order, of the message that
+    /// was sent last, also after messages whose stamps nobody read and one that was not stamped.
     #[test]
     fn a_message_is_stamped_on_its_way_out_and_its_answer_on_its_way_in() {
         let [socket, other] = pair();
