@@ -131,6 +131,21 @@ impl DatagramHarm {
     pub fn is_none(&self) -> bool {
         *self == DatagramHarm::default()
     }
+
+    /// The faults as `KEY=VALUE`; `None` if there are none.
+    pub fn words(&self) -> Option<String> {
+        let DatagramHarm { drop_every, duplicate_every, reorder_every } = *self;
+        let parts: Vec<String> = [
+            ("drop_every", drop_every),
+            ("duplicate_every", duplicate_every),
+            ("reorder_every", reorder_every),
+        ]
+        .into_iter()
+        .filter(|(_, every)| *every > 0)
+        .map(|(key, every)| format!("{key}={every}"))
+        .collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    }
 }
 
 #[cfg(test)]

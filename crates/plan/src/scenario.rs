@@ -211,6 +211,7 @@ impl Scenario {
             .filter(|(_, inject)| !inject.is_none())
             .map(|(who, inject)| format!("{who} {inject}"))
             .chain(self.feed.harm().map(|harm| format!("feed {harm}")))
+            .chain(self.request.inject.words().map(|harm| format!("replies {harm}")))
             .collect()
     }
 }

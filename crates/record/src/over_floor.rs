@@ -264,7 +264,10 @@ fn set(
 ) {
     let mut found = Vec::new();
     for (at, subject) in subjects.iter().enumerate() {
-        let Some(below) = subjects.iter().find(|below| below.is_below(subject)) else { continue };
+        let floor = subjects.iter().find(|below| below.is_below(subject));
+        // Requests have no floor: they are what is the floor of orders.
+        let bare = || subjects.iter().find(|below| !subject.is_bare() && below.is_bare_of(subject));
+        let Some(below) = floor.or_else(bare) else { continue };
         for (of, series) in subject.series.iter().enumerate() {
             let floor = below.series(&series.name, series.kind);
             let is_timed = matches!(series.kind, Kind::Response | Kind::Service);

@@ -82,6 +82,19 @@ pub struct MessageBytes {
     pub cancel_reply: u64,
 }
 
+/// Additions for requests over datagrams, which may be lost. `lost`, `duplicated` and
+/// `out_of_order` of their [`Load`] count the measured part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Datagrams {
+    /// Time after which a request without its reply is lost, ns. A lost request is in the series
+    /// with the time that was waited for it, so no percentile is one of the survivors.
+    pub patience_ns: u64,
+    /// Lost requests whose reply came after that time.
+    pub late: u64,
+}
+
 /// Messages sent and received, over the measured part of one or several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -120,6 +133,9 @@ pub struct Load {
     /// How often an end of a queue waited for a block that was not ready; the wait is part of the
     /// response time.
     pub blocks_late: u64,
+    /// Lost and late datagrams; absent where messages go over streams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
     /// Mean lengths of the messages.
     pub message_bytes: MessageBytes,
     /// Messages sent in the warm-up, which do not count.

@@ -252,6 +252,12 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &ScenarioCores) -> Vec<Entrant
                 entrants.extend(bare_of(&floors));
             }
         }
+        Measure::Network
+            if scenario.bare_seconds > 0.0 && scenario.measurement().has_bare(scenario) =>
+        {
+            let floors = floors(&entrants);
+            entrants.extend(bare_of(&floors));
+        }
         Measure::Engine if scenario.load.model == Model::PingPong => {
             let nobody = |entrant: &Entrant| Entrant {
                 backend: EMPTY_DISPATCH.to_owned(),

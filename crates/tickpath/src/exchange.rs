@@ -2,6 +2,7 @@
 
 use crate::cli::ExchangeArguments;
 use crate::clients::plan_on_stdin;
+use crate::echo;
 use crate::exit::DONE;
 use crate::plant;
 use crate::process::{bind, die_with, raise_descriptors, say, say_ready};
@@ -21,7 +22,6 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::Streams;
-use transport::echo::{Echo, bare};
 use transport::gateway;
 use transport::inject;
 use transport::serve::{self, Rejections, Service, serve};
@@ -70,6 +70,7 @@ fn of_plan(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments> {
         }
         End::Echo => arguments.echo = true,
         End::Bare => (arguments.echo, arguments.bare) = (true, true),
+        End::Datagrams => (arguments.echo, arguments.datagrams) = (true, true),
     }
     plant::plan(&mut arguments.market_data, plan.feed, plan.flow);
     Ok(arguments)
@@ -85,7 +86,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         host::thread::pin(core)?;
     }
     if arguments.echo {
-        return echo(arguments, threads, clock, &stop);
+        return echo::run(arguments, threads, clock, &stop);
     }
     let mut exchange = Exchange::new(config(arguments, clock)?)?;
     // Its tables exist by now, and are accessed at random.
@@ -120,44 +121,6 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         Ok(()) => Ok(DONE),
         Err(why) => bail!("the journal has failed: {why}"),
     }
-}
-
-/// Runs the raw echo, the floor of orders, or the raw ticker, the floor of ticks and orders.
-fn echo(
-    arguments: &ExchangeArguments,
-    threads: Threads,
-    clock: Clock,
-    stop: &AtomicBool,
-) -> anyhow::Result<u8> {
-    if arguments.bare {
-        return bare(arguments, &threads, clock, stop);
-    }
-    let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
-    let Some(mut ticker) = plant::ticker(&arguments.market_data, clock)? else {
-        listen(arguments, threads, (limits, clock), &mut Echo::default(), None, stop)?;
-        return Ok(DONE);
-    };
-    listen(arguments, threads, (limits, clock), &mut ticker, None, stop)?;
-    say(&serde_json::json!({ "ticker": ticker.counts() }).to_string());
-    Ok(DONE)
-}
-
-/// The same bytes without the server loop.
-fn bare(
-    arguments: &ExchangeArguments,
-    threads: &Threads,
-    clock: Clock,
-    stop: &AtomicBool,
-) -> anyhow::Result<u8> {
-    let spins = transport::backend(&arguments.backend)?.row.spins;
-    let listener = bind(&arguments.listen)?;
-    host::thread::set_scheduling(threads.scheduling)?;
-    say_ready(listener.local_addr()?, clock, None)?;
-    match plant::ticker(&arguments.market_data, clock)? {
-        None => bare::serve(&listener, spins, stop)?,
-        Some(mut ticker) => bare::serve_ticks(&listener, &mut ticker, stop)?,
-    }
-    Ok(DONE)
 }
 
 /// The clock that was given, so that its stamps and another process's are on one timeline, or one
@@ -297,12 +260,12 @@ fn snapshots(
 }
 
 /// Where the exchange's own thread and its gateways run.
-struct Threads {
+pub(crate) struct Threads {
     /// The exchange thread's core, then the gateways'; the kernel places threads without one.
     cores: Vec<usize>,
     /// The cores that the process was started with.
     allowed: Vec<usize>,
-    scheduling: Scheduling,
+    pub(crate) scheduling: Scheduling,
 }
 
 impl Threads {
@@ -333,7 +296,7 @@ impl Threads {
 }
 
 /// Serves until `stop` is set.
-fn listen(
+pub(crate) fn listen(
     arguments: &ExchangeArguments,
     threads: Threads,
     (limits, clock): (serve::Limits, Clock),

@@ -10,6 +10,7 @@ mod clients;
 mod cloud;
 mod compare;
 mod doctor;
+mod echo;
 mod errors;
 mod exchange;
 mod exit;

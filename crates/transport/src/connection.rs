@@ -2,7 +2,8 @@
 
 use crate::tls::session::Session;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// A connected socket, and its TLS session if it has one.
@@ -20,6 +21,12 @@ impl From<TcpStream> for Connection {
 }
 
 impl Connection {
+    /// A connected datagram socket among streams: a read gives one datagram, a write sends one.
+    /// Backends over io_uring merge what they read, so that only `spin` and `block` take it.
+    pub fn of_datagrams(socket: UdpSocket) -> Connection {
+        TcpStream::from(OwnedFd::from(socket)).into()
+    }
+
     /// The socket of a connection without TLS, for a set that has none.
     ///
     /// # Errors

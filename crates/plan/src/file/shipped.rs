@@ -17,6 +17,8 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("journal", include_str!("../../../../scenarios/journal.toml")),
     ("soak", include_str!("../../../../scenarios/soak.toml")),
     ("irq-topology", include_str!("../../../../scenarios/irq-topology.toml")),
+    ("net-rr", include_str!("../../../../scenarios/net-rr.toml")),
+    ("net-rate", include_str!("../../../../scenarios/net-rate.toml")),
     ("tick-to-trade", include_str!("../../../../scenarios/tick-to-trade.toml")),
     ("tick-to-trade-replay", include_str!("../../../../scenarios/tick-to-trade-replay.toml")),
     ("tick-to-trade-burst", include_str!("../../../../scenarios/tick-to-trade-burst.toml")),

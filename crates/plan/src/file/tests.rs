@@ -67,10 +67,8 @@ fn a_scenario_has_the_keys_of_its_kind_alone() {
     expect!["about hiccup_seconds ipc kind load name runs seconds subject warm_up_seconds"]
         .assert_eq(&keys("ring"));
     expect!["about hiccup_seconds kind name runs seconds subject"].assert_eq(&keys("core-to-core"));
-    expect![
-        "about exchange hiccup_seconds kind load name request runs seconds subject warm_up_seconds"
-    ]
-    .assert_eq(&keys("irq-topology"));
+    expect!["about bare_seconds exchange hiccup_seconds kind load name network request runs seconds subject warm_up_seconds"]
+        .assert_eq(&keys("irq-topology"));
     expect!["about audit bare_seconds exchange feed floor_seconds flow hiccup_seconds kind name network risk runs seconds strategy subject tls trace warm_up_seconds"].assert_eq(&keys("tick-to-trade"));
 }
 

@@ -1,11 +1,13 @@
-//! `network`: TCP requests and replies of fixed lengths. Four placements of threads and of the
-//! network interface's interrupts show what it costs to cross sockets.
+//! `network`: requests and replies of fixed lengths, over TCP or UDP. Four placements of threads
+//! and of the network interface's interrupts show what it costs to cross sockets.
 
-use crate::measure::checks;
+use crate::backend::{BLOCK, SPIN};
+use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
+use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
-use crate::tables::network::REQUEST;
+use crate::tables::network::{Protocol, REQUEST};
 use crate::tables::subject::Subject;
 
 /// The kind.
@@ -16,6 +18,9 @@ impl Measurement for Network {
         &[
             "warm_up_seconds",
             "seconds",
+            "bare_seconds",
+            "network",
+            "load.model",
             "load.rate_per_second",
             "load.arrival",
             "load.burst",
@@ -31,6 +36,7 @@ impl Measurement for Network {
             "subject.scheduling",
             "subject.backend",
             "subject.placement",
+            "subject.inject",
         ]
     }
 
@@ -42,8 +48,16 @@ impl Measurement for Network {
         true
     }
 
-    fn has_schedule(&self, _scenario: &Scenario) -> bool {
-        true
+    fn has_bare(&self, scenario: &Scenario) -> bool {
+        scenario.exchange.start && scenario.load.is_single_ping_pong()
+    }
+
+    fn has_schedule(&self, scenario: &Scenario) -> bool {
+        scenario.load.model == Model::Open
+    }
+
+    fn one_by_one(&self, scenario: &Scenario) -> Option<usize> {
+        (scenario.load.model == Model::PingPong).then_some(scenario.load.accounts)
     }
 
     fn messages(&self, scenario: &Scenario, seconds: f64) -> u64 {
@@ -53,20 +67,38 @@ impl Measurement for Network {
     fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         scenario.load.check()?;
         checks::exchange(scenario)?;
-        Ok(scenario.request.check()?)
+        scenario.request.check()?;
+        if scenario.request.protocol == Protocol::Udp {
+            let (gateways, backend) = (scenario.exchange.gateways, &scenario.exchange.backend);
+            let why = "an echo over UDP has one thread: use 0";
+            require(gateways == 0, "exchange.gateways", gateways, why)?;
+            takes_datagrams("exchange.backend", backend)?;
+        }
+        Ok(())
     }
 
-    fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
-        checks::client(subject)
+    fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        checks::client(subject)?;
+        if scenario.request.protocol == Protocol::Udp {
+            takes_datagrams(&key_of(subject, "backend"), &subject.backend)?;
+        }
+        Ok(())
     }
 
     fn words(&self) -> Words {
         Words {
             messages: "requests",
+            cores: "echo and client on",
             ..Words::of_messages(&[
                 "Codecs, book and engine: the other end is a raw echo.",
                 "Interrupts of the other host: they stay where that host has them.",
             ])
         }
     }
+}
+
+/// Checks that a backend can keep datagrams apart.
+fn takes_datagrams(key: &str, backend: &str) -> Result<(), OutOfRange> {
+    let takes = [SPIN.name, BLOCK.name].contains(&backend);
+    require(takes, key, backend, "over UDP it is spin or block")
 }

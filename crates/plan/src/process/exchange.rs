@@ -38,6 +38,8 @@ pub enum End {
     Echo,
     /// The echo that only receives and sends.
     Bare,
+    /// The raw echo over datagrams.
+    Datagrams,
 }
 
 /// The exchange's book, its limits and its faults.
@@ -98,7 +100,7 @@ mod tests {
             inject: Inject { delay_us: 5, ..Inject::default() },
         };
         let group = Some("239.255.0.1:26400".to_owned());
-        for end in [End::Exchange(book), End::Echo, End::Bare] {
+        for end in [End::Exchange(book), End::Echo, End::Bare, End::Datagrams] {
             let plan = ExchangePlan {
                 listen: "127.0.0.1:0".to_owned(),
                 backend: "spin".to_owned(),

@@ -1,7 +1,7 @@
 //! `order-entry`: orders and cancels to an exchange. `tickpath run` hands the same plan to clients
 //! of any language (clients/CONTRACT.md).
 
-use crate::faults::Inject;
+use crate::faults::{DatagramHarm, Inject};
 use crate::range::{OutOfRange, require};
 use crate::tables::load::{Load, check_seconds};
 use crate::trust::Trust;
@@ -19,8 +19,37 @@ pub enum Wire {
     Raw(MessageBytes),
     /// The raw echo; orders and cancels alike are requests, in one series.
     Requests(MessageBytes),
+    /// The same over datagrams.
+    Datagrams(DatagramPlan),
     /// The bare echo: only send and receive of the same bytes, in ping-pong of one account.
     Bare(MessageBytes),
+    /// The bare echo for requests.
+    BareRequests(MessageBytes),
+    /// The same over datagrams, none of which may be lost.
+    BareDatagrams(MessageBytes),
+}
+
+/// Requests over datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatagramPlan {
+    /// Lengths of the messages.
+    #[serde(flatten)]
+    pub bytes: MessageBytes,
+    /// Time after which a request without its reply is lost, ms.
+    pub patience_ms: u64,
+    /// Faults of the replies that arrive.
+    #[serde(default, skip_serializing_if = "DatagramHarm::is_none")]
+    pub harm: DatagramHarm,
+}
+
+impl Wire {
+    /// Whether its messages are requests, in one series.
+    pub fn is_requests(self) -> bool {
+        matches!(
+            self,
+            Wire::Requests(_) | Wire::Datagrams(_) | Wire::BareRequests(_) | Wire::BareDatagrams(_)
+        )
+    }
 }
 
 /// One subject, one run.
@@ -72,7 +101,8 @@ impl OrdersPlan {
             "set",
             "a raw echo has no TLS",
         )?;
-        let is_bare = matches!(self.wire, Wire::Bare(_));
+        let bare = matches!(self.wire, Wire::Bare(_));
+        let is_bare = bare || matches!(self.wire, Wire::BareRequests(_) | Wire::BareDatagrams(_));
         require(
             !is_bare || self.load.is_single_ping_pong(),
             "wire",
@@ -90,12 +120,16 @@ mod tests {
     #[test]
     fn a_plan_survives_its_file() {
         let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
-        let harm = Inject { drop_every: 100, ..Inject::default() };
+        let harm = DatagramHarm { drop_every: 100, ..DatagramHarm::default() };
+        let dropping = Inject { drop_every: 100, ..Inject::default() };
         for (wire, inject) in [
-            (Wire::WebsocketJson, harm),
+            (Wire::WebsocketJson, dropping),
             (Wire::Raw(bytes), Inject::default()),
             (Wire::Requests(bytes), Inject::default()),
             (Wire::Bare(bytes), Inject::default()),
+            (Wire::BareRequests(bytes), Inject::default()),
+            (Wire::BareDatagrams(bytes), Inject::default()),
+            (Wire::Datagrams(DatagramPlan { bytes, patience_ms: 1, harm }), Inject::default()),
         ] {
             let harmless = inject.is_none();
             let plan = OrdersPlan {

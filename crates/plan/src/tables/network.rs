@@ -1,7 +1,8 @@
-//! `network`: TCP requests and replies of fixed lengths. Four placements of threads and of the
-//! network interface's interrupts show what it costs to cross sockets.
+//! `network`: requests and replies of fixed lengths, over TCP or UDP. Four placements of threads
+//! and of the network interface's interrupts show what it costs to cross sockets.
 
-use crate::range::{OutOfRange, within};
+use crate::faults::DatagramHarm;
+use crate::range::{OutOfRange, require, within};
 use record::MessageBytes;
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +11,50 @@ pub const REQUEST: &str = "request";
 /// Bytes of a raw message before its padding.
 pub const HEADER_BYTES: usize = 16;
 /// The longest raw message.
-pub const MESSAGE_BYTES_MAX: usize = 4096;
+pub const MESSAGE_BYTES_MAX: usize = 8192;
+
+/// The longest wait for the reply to a datagram, ms.
+pub const PATIENCE_MS_MAX: u64 = 10_000;
+
+/// The protocol of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// Each flow is a TCP connection.
+    #[default]
+    Tcp,
+    /// Each flow is a socket of its own, and each message one UDP datagram.
+    Udp,
+}
 
 /// `[request]`: the messages of a `network` scenario, and the interface whose interrupts move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Request {
+    /// Over what they go.
+    pub protocol: Protocol,
     /// Length of a request.
     pub bytes: usize,
     /// Length of a reply.
     pub reply_bytes: usize,
+    /// Time after which a request over UDP without its reply is lost, ms.
+    pub patience_ms: u64,
     /// The network interface that messages go through; empty: the first one that says its node.
     pub interface: String,
+    /// Faults of the replies that arrive over UDP.
+    pub inject: DatagramHarm,
 }
 
 impl Default for Request {
     fn default() -> Request {
-        Request { bytes: 256, reply_bytes: 256, interface: String::new() }
+        Request {
+            protocol: Protocol::Tcp,
+            bytes: 256,
+            reply_bytes: 256,
+            patience_ms: 1_000,
+            interface: String::new(),
+            inject: DatagramHarm::default(),
+        }
     }
 }
 
@@ -38,7 +66,20 @@ impl Request {
     pub fn check(&self) -> Result<(), OutOfRange> {
         let bytes = HEADER_BYTES..=MESSAGE_BYTES_MAX;
         within("request.bytes", self.bytes, bytes.clone(), "a request has {} bytes")?;
-        within("request.reply_bytes", self.reply_bytes, bytes, "a reply has {} bytes")
+        within("request.reply_bytes", self.reply_bytes, bytes, "a reply has {} bytes")?;
+        let patience = 1..=PATIENCE_MS_MAX;
+        within("request.patience_ms", self.patience_ms, patience, "wait {} ms")?;
+        let is_udp = self.protocol == Protocol::Udp;
+        let harmless = is_udp || self.inject.is_none();
+        let why = "only datagrams can be harmed: set request.protocol to udp";
+        require(harmless, "request.inject", self.inject.words().unwrap_or_default(), why)?;
+        let why = format!(
+            "over UDP the echo sends no reply longer than its request: use at most {}, or raise \
+             request.bytes",
+            self.bytes
+        );
+        let fits = !is_udp || self.reply_bytes <= self.bytes;
+        require(fits, "request.reply_bytes", self.reply_bytes, why)
     }
 
     /// Both messages of a pair are requests.

@@ -207,17 +207,7 @@ impl Feed {
 
     /// The damage to datagrams in words; `None` if there is none.
     pub fn harm(&self) -> Option<String> {
-        let DatagramHarm { drop_every, duplicate_every, reorder_every } = self.inject;
-        let parts: Vec<String> = [
-            ("drop_every", drop_every),
-            ("duplicate_every", duplicate_every),
-            ("reorder_every", reorder_every),
-        ]
-        .into_iter()
-        .filter(|(_, every)| *every > 0)
-        .map(|(key, every)| format!("{key}={every}"))
-        .collect();
-        (!parts.is_empty()).then(|| parts.join(" "))
+        self.inject.words()
     }
 }
 

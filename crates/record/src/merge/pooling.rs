@@ -2,7 +2,7 @@
 
 use crate::hlog::Totals;
 use crate::tick::{INTERVALS, STAGES};
-use crate::{DisturbedShare, Kind, Load, Moves, Percentiles, Series};
+use crate::{Datagrams, DisturbedShare, Kind, Load, Moves, Percentiles, Series};
 use hdrhistogram::Histogram;
 use stats::{PERCENTILES, RUNS_FOR_INTERVAL_MIN, median_interval, percentiles};
 use std::collections::BTreeMap;
@@ -159,6 +159,7 @@ pub fn load(loads: &[Load]) -> Load {
         unexpected: sum(|load| load.unexpected),
         held_back: sum(|load| load.held_back),
         blocks_late: sum(|load| load.blocks_late),
+        datagrams: datagrams(loads),
         message_bytes: first.message_bytes,
         warm_up_sent: sum(|load| load.warm_up_sent),
         lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
@@ -168,6 +169,15 @@ pub fn load(loads: &[Load]) -> Load {
         tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
         runtime: loads.iter().flat_map(|load| load.runtime.clone()).collect(),
     }
+}
+
+/// Those of several runs: adds up the late ones, and keeps the shortest time of waiting.
+fn datagrams(loads: &[Load]) -> Option<Datagrams> {
+    let of_runs = loads.iter().filter_map(|load| load.datagrams);
+    of_runs.reduce(|sum, run| Datagrams {
+        patience_ns: sum.patience_ns.min(run.patience_ns),
+        late: sum.late.saturating_add(run.late),
+    })
 }
 
 #[cfg(test)]

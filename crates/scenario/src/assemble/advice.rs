@@ -6,7 +6,7 @@ use plan::tables::load::Model;
 use record::merge::pooling;
 use record::noise::Noise;
 use record::text::counted;
-use record::{Kind, Subject};
+use record::{Datagrams, Kind, Subject};
 
 /// An interval of a median wider than this share of the median is worth a warning.
 const INTERVAL_SHARE_MAX: f64 = 0.2;
@@ -106,6 +106,18 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
                     "the journal's ring was full and the disk is slower than the schedule",
                 _ => "the structure was full and the consumer stood still or is too slow",
             }
+        ));
+    }
+    if let Some(Datagrams { patience_ns, .. }) = load.datagrams
+        && load.lost > 0
+    {
+        advice.push(format!(
+            "{name} lost {} of {} ({:.4} %): each is in the figures as the time that was waited for \
+             it, at least {} ms, and not left out.",
+            load.lost,
+            counted(load.sent, "datagram"),
+            load.lost as f64 * 100.0 / load.sent.max(1) as f64,
+            patience_ns / 1_000_000,
         ));
     }
     if load.blocks_late > 0 {

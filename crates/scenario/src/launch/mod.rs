@@ -15,7 +15,9 @@ use crate::progress::{Progress, Teller};
 use clock::Clock;
 use host::network::Networks;
 use noise::occupancy::Occupancy;
+use plan::Measure;
 use plan::process::exchange::{BookPlan, End, ExchangePlan, FlowPlan, PublishPlan};
+use plan::tables::network::Protocol;
 use plan::trust::Trust;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
@@ -159,6 +161,7 @@ impl Launch<'_> {
             // The floor has them too: it is the path without the exchange's own work.
             gateways: spec.gateways as usize,
             end: match (self.conduct.has_echo(self.entrant), self.entrant.is_bare) {
+                _ if self.has_datagrams() => End::Datagrams,
                 (true, true) => End::Bare,
                 (true, false) => End::Echo,
                 (false, _) => End::Exchange(self.book_plan()),
@@ -166,6 +169,12 @@ impl Launch<'_> {
             feed,
             flow,
         }
+    }
+
+    /// Whether its messages are datagrams.
+    pub(crate) fn has_datagrams(&self) -> bool {
+        let scenario = &self.conduct.scenario;
+        scenario.kind == Measure::Network && scenario.request.protocol == Protocol::Udp
     }
 
     fn book_plan(&self) -> BookPlan {

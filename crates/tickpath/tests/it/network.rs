@@ -56,3 +56,92 @@ fn nothing_runs_where_no_placement_can_be_made() {
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("left out: far") && said.contains("lacks"), "{said}");
 }
+
+/// Both ends sleep, because tests share their cores with whatever else runs.
+const BOTH_BLOCK: [&str; 4] =
+    ["--set", "exchange.backend=block", "--set", "subject.rust.backend=block"];
+
+/// The first rows of the table of network scenarios, over both protocols.
+#[test]
+fn net_rr_and_net_rate_measure_both_protocols() {
+    for (scenario, protocol) in
+        [("net-rr", "tcp"), ("net-rr", "udp"), ("net-rate", "tcp"), ("net-rate", "udp")]
+    {
+        let runs = tempfile::tempdir().unwrap();
+        let protocol_set = format!("request.protocol={protocol}");
+        let mut command = tickpath();
+        command.args(["run", scenario, "--quiet", "--set", &protocol_set]).args(BOTH_BLOCK);
+        command.arg("--out").arg(runs.path());
+        for set in &SHORT[..4] {
+            command.args(["--set", set]);
+        }
+        if scenario == "net-rr" {
+            command.args(["--set", "bare_seconds=0.3"]);
+        }
+        let done = command.output().unwrap();
+        let record = record(&only_run(runs.path()));
+        let said = text(&done.stderr);
+        assert_eq!(record["complete"], true, "{scenario} {protocol}: {said}");
+        for held in ["complete", "sent", "replies", "recorded", "accepted"] {
+            let rule = rule(&record, &format!("rust.{held}"));
+            assert_ne!(rule["verdict"], "broken", "{scenario} {protocol}: {rule}");
+        }
+        let service = series(&record, "rust", "request", "service");
+        assert!(service["pooled"]["count"].as_u64() > Some(0), "{service}");
+        let is_udp = protocol == "udp";
+        assert_eq!(record["subjects"][0]["load"]["datagrams"].is_object(), is_udp);
+        if scenario == "net-rr" {
+            // The bare echo is what it is compared with: there is no floor below a raw echo.
+            let bare = series(&record, "bare", "request", "service");
+            assert!(bare["pooled"]["count"].as_u64() > Some(0), "{bare}");
+            assert_eq!(service["over_floor"]["floor"], "bare", "{service}");
+        }
+    }
+}
+
+/// Datagrams that are lost bound the figures and do not void the run; the warning says how many.
+#[test]
+fn a_lost_datagram_is_in_the_percentiles() {
+    let runs = tempfile::tempdir().unwrap();
+    let mut command = tickpath();
+    command.args(["run", "net-rate", "--quiet", "--set", "request.protocol=udp"]).args(BOTH_BLOCK);
+    command.args(["--set", "request.inject.drop_every=50", "--set", "request.patience_ms=200"]);
+    command.args(["--set", "load.rate_per_second=2000", "--set", "warm_up_seconds=0"]);
+    command.args(["--set", "runs=2", "--set", "seconds=0.5", "--set", "hiccup_seconds=0"]);
+    let done = command.arg("--out").arg(runs.path()).output().unwrap();
+    let record = record(&only_run(runs.path()));
+    let load = &record["subjects"][0]["load"];
+    assert_eq!([&load["sent"], &load["received"], &load["lost"]], [2_000, 1_960, 40], "{load}");
+    for held in ["replies", "recorded"] {
+        let rule = rule(&record, &format!("rust.{held}"));
+        assert_eq!(rule["verdict"], "held", "{rule}");
+    }
+    let response = series(&record, "rust", "request", "response");
+    assert_eq!(response["pooled"]["count"], 2_000, "{response}");
+    assert!(response["pooled"]["p99"].as_u64() >= Some(200_000_000), "{response}");
+    let warnings = record["warnings"].to_string();
+    assert!(warnings.contains("lost 40 of 2000 datagrams"), "{warnings}{}", text(&done.stderr));
+    assert!(record["injected"].to_string().contains("drop_every=50"), "{}", record["injected"]);
+}
+
+#[test]
+fn keys_that_contradict_udp_are_named() {
+    for (sets, says) in [
+        (vec!["request.bytes=64", "request.reply_bytes=65"], "at most 64"),
+        (vec!["exchange.gateways=1"], "exchange.gateways"),
+        (vec!["exchange.backend=io_uring"], "spin or block"),
+        (vec!["subject.rust.backend=io_uring"], "spin or block"),
+        (vec!["request.patience_ms=0"], "1 to 10000"),
+        (vec!["request.protocol=tcp", "request.inject.drop_every=9"], "request.protocol"),
+    ] {
+        let mut command = tickpath();
+        command.args(["run", "net-rate", "--quiet", "--set", "request.protocol=udp"]);
+        for set in &sets {
+            command.args(["--set", set]);
+        }
+        let done = command.output().unwrap();
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{sets:?}: {said}");
+        assert!(said.contains(says), "{sets:?}: {said}");
+    }
+}

@@ -7,7 +7,6 @@ use clock::Clock;
 use clock::recorder::Recorder;
 use record::{Load, MessageBytes};
 use std::io;
-use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transport::echo::bare::{Bare, BareRead};
 use transport::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message};
@@ -38,14 +37,14 @@ struct Client<'a> {
 
 /// Repeats order, ack, cancel, ack; ends after a complete cycle.
 pub(crate) fn run(
-    (stream, spins): (TcpStream, bool),
+    (bare, spins, has_cycle): (Bare, bool, bool),
     clock: Clock,
     bytes: MessageBytes,
     (warm_up_seconds, seconds): (f64, f64),
     mut recorder: Recorder,
     stop: &AtomicBool,
-) -> io::Result<BareResult> {
-    let mut client = Client::new(Bare::new(stream, spins)?, spins, clock, bytes, stop);
+) -> BareResult {
+    let mut client = Client::new(bare, spins, clock, bytes, stop);
     let start_ns = clock.now_ns();
     let measure_at_ns = start_ns + (warm_up_seconds * 1e9) as u64;
     let end_ns = measure_at_ns + (seconds * 1e9) as u64;
@@ -72,7 +71,9 @@ pub(crate) fn run(
         if measured_from_ns.is_some() {
             recorder.record(ORDER_SERVICE, order_acked_ns - order_sent_ns);
             recorder.record(CANCEL_SERVICE, cancel_acked_ns - cancel_sent_ns);
-            recorder.record(CYCLE_SERVICE, cancel_acked_ns - order_sent_ns);
+            if has_cycle {
+                recorder.record(CYCLE_SERVICE, cancel_acked_ns - order_sent_ns);
+            }
             recorder.roll(now_ns);
             load.sent += 2;
             load.received += 2;
@@ -88,7 +89,7 @@ pub(crate) fn run(
         load.rate_per_second_achieved = load.sent as f64 * 1e9 / measured_ns as f64;
     }
     recorder.finish(clock.now_ns());
-    Ok(BareResult { load, complete: now_ns >= end_ns && failure.is_none(), failure })
+    BareResult { load, complete: now_ns >= end_ns && failure.is_none(), failure }
 }
 
 impl<'a> Client<'a> {

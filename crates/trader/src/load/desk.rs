@@ -2,16 +2,17 @@
 //! models decide which message is due when; the desk sends, stamps, reads and records.
 
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
+use crate::load::lost::{Patience, slots_of};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
 use host::thread::Usage;
 use plan::tables::network::REQUEST;
-use record::{Kind, Load, MessageBytes};
+use record::{Datagrams, Kind, Load, MessageBytes};
 use transport::{Ready, StreamId, StreamRead, Streams, Write};
 
 /// The series of a load, in the order of the indices below.
-pub(crate) const SERIES: [Series; 6] = [
+pub(crate) static SERIES: [Series; 6] = [
     Series::new("order", Kind::Response),
     Series::new("order", Kind::Service),
     Series::new("cancel", Kind::Response),
@@ -20,7 +21,7 @@ pub(crate) const SERIES: [Series; 6] = [
     Series::new("send", Kind::Lateness),
 ];
 /// The same where both messages are requests.
-pub(crate) const SERIES_OF_REQUESTS: [Series; 6] = [
+pub(crate) static SERIES_OF_REQUESTS: [Series; 6] = [
     Series::new(REQUEST, Kind::Response),
     Series::new(REQUEST, Kind::Service),
     Series::new(REQUEST, Kind::Response),
@@ -30,7 +31,7 @@ pub(crate) const SERIES_OF_REQUESTS: [Series; 6] = [
 ];
 pub(crate) const ORDER_RESPONSE: usize = 0;
 pub(crate) const ORDER_SERVICE: usize = 1;
-const CANCEL_RESPONSE: usize = 2;
+pub(crate) const CANCEL_RESPONSE: usize = 2;
 pub(crate) const CANCEL_SERVICE: usize = 3;
 pub(crate) const CYCLE_SERVICE: usize = 4;
 pub(crate) const SEND_LATENESS: usize = 5;
@@ -48,7 +49,7 @@ const SILENCE_NS_MAX: u64 = 5_000_000_000;
 const SILENCE_CHECK_NS: u64 = 100_000_000;
 
 /// One connection.
-struct Lane {
+pub(super) struct Lane {
     stream: StreamId,
     /// Encoded, but not taken by the kernel yet.
     bytes: Vec<u8>,
@@ -57,7 +58,7 @@ struct Lane {
     /// It is in the desk's list of lanes to write.
     dirty: bool,
     watched: bool,
-    unanswered: u32,
+    pub(super) unanswered: u32,
     /// Time of the last read with data, or of the first message after nothing was owed.
     quiet_since_ns: u64,
     /// The highest sequence number answered so far, to detect replies out of order.
@@ -84,12 +85,12 @@ pub(crate) struct Desk<E: OrderProtocol> {
     pub(crate) clock: Clock,
     streams: Box<dyn Streams>,
     pub(crate) entry: E,
-    lanes: Vec<Lane>,
+    pub(super) lanes: Vec<Lane>,
     lane_of_stream: Vec<usize>,
     /// Lanes with bytes that no write has been tried for.
     dirty: Vec<usize>,
-    in_flight: InFlight,
-    recorder: Recorder,
+    pub(super) in_flight: InFlight,
+    pub(super) recorder: Recorder,
     /// Counters of the measured part.
     pub(crate) load: Load,
     bytes: Bytes,
@@ -107,6 +108,10 @@ pub(crate) struct Desk<E: OrderProtocol> {
     /// Why the run can't continue.
     pub(crate) failure: Option<String>,
     broken: bool,
+    /// How long datagrams are waited for; `None` for streams, which lose nothing.
+    pub(super) patience: Option<Patience>,
+    /// Whether a cancel's reply ends a cycle that is recorded.
+    has_cycle: bool,
 }
 
 impl<E: OrderProtocol> Desk<E> {
@@ -154,7 +159,25 @@ impl<E: OrderProtocol> Desk<E> {
             usage: host::thread::usage(),
             failure: None,
             broken: false,
+            patience: None,
+            has_cycle: true,
         }
+    }
+
+    /// Orders and cancels alike are requests.
+    pub(crate) fn of_requests(mut self) -> Desk<E> {
+        self.has_cycle = false;
+        self
+    }
+
+    /// Its messages are datagrams, whose replies are waited for so long. `rate_per_second` is that
+    /// of the schedule: lost ones keep their slots meanwhile.
+    pub(crate) fn over_datagrams(mut self, patience_ns: u64, rate_per_second: f64) -> Desk<E> {
+        let slots = slots_of(patience_ns, rate_per_second);
+        self.in_flight = InFlight::with_slots(slots);
+        self.patience = Some(Patience::new(patience_ns, slots));
+        self.load.datagrams = Some(Datagrams { patience_ns, late: 0 });
+        self
     }
 
     /// Ends the warm-up at `now_ns`: orders from here on are measured.
@@ -253,10 +276,20 @@ impl<E: OrderProtocol> Desk<E> {
     /// The first stamp of invariant 6, the last instruction before the write, for every message of
     /// the batch. The write that takes the last byte of a message stamps it again.
     fn flush_lane(&mut self, index: usize) {
+        while self.write_lane(index) {}
+    }
+
+    /// One write. Returns whether the next datagram may follow.
+    fn write_lane(&mut self, index: usize) -> bool {
         let lane = &mut self.lanes[index];
-        let (n, stamp_ns) = match self.streams.write(lane.stream, &lane.bytes) {
+        let one = lane.unsent.first().filter(|_| self.patience.is_some());
+        let end = one.map_or(lane.bytes.len(), |datagram| datagram.end);
+        let (n, stamp_ns) = match self.streams.write(lane.stream, &lane.bytes[..end]) {
             Write::Bytes { n, stamp_ns } => (n, stamp_ns),
-            Write::Failed(error) => return self.fail_lane(index, &error.to_string()),
+            Write::Failed(error) => {
+                self.fail_lane(index, &error.to_string());
+                return false;
+            }
         };
         let whole = lane.unsent.iter().take_while(|unsent| unsent.end <= n).count();
         for unsent in &lane.unsent[..whole] {
@@ -274,16 +307,24 @@ impl<E: OrderProtocol> Desk<E> {
         if whole > 0 {
             self.last_sent_ns = stamp_ns;
         }
+        if let Some(patience) = &mut self.patience {
+            let sent = lane.unsent[..whole].iter().map(|one| (one.number, one.message));
+            patience.sent(sent, &mut self.in_flight);
+        }
         lane.unsent.drain(..whole);
         lane.unsent.iter_mut().for_each(|unsent| unsent.end -= n);
         lane.bytes.drain(..n);
         let watch = !lane.bytes.is_empty();
+        if watch && n > 0 && self.patience.is_some() {
+            return true;
+        }
         if watch != lane.watched {
             lane.watched = watch;
             if let Err(error) = self.streams.watch_writable(lane.stream, watch) {
                 self.fail_lane(index, &error.to_string());
             }
         }
+        false
     }
 
     /// Waits as the backend does, and puts what it finds into `ready`.
@@ -343,16 +384,20 @@ impl<E: OrderProtocol> Desk<E> {
                 _ => (Message::Cancel, number),
             },
             Reply::Unexpected => return self.load.unexpected += 1,
-            Reply::Aside => return,
+            Reply::Aside | Reply::Lost(..) => return,
         };
         let Some(order) = self.in_flight.order(number) else {
             return self.load.duplicated += 1;
         };
+        // Over datagrams odd replies are no fault, and those to the warm-up don't count.
+        let counts = order.measured || self.patience.is_none();
         let stamps = order.stamps(message);
-        if stamps.progress != Progress::InFlight {
-            return self.load.duplicated += 1;
+        let before = std::mem::replace(&mut stamps.progress, Progress::Answered);
+        if before != Progress::InFlight {
+            // A message that was never sent stays so.
+            stamps.progress = if before == Progress::Unsent { before } else { Progress::Answered };
+            return self.count_odd(before, counts);
         }
-        stamps.progress = Progress::Answered;
         let sequence = stamps.sequence;
         let order = *order;
         self.in_flight.unanswered -= 1;
@@ -362,7 +407,7 @@ impl<E: OrderProtocol> Desk<E> {
         self.lanes[owing].unanswered -= 1;
         let lane = &mut self.lanes[lane];
         if sequence < lane.answered_sequence {
-            self.load.out_of_order += 1;
+            self.load.out_of_order += u64::from(counts);
         }
         lane.answered_sequence = lane.answered_sequence.max(sequence);
         if order.measured {
@@ -386,7 +431,7 @@ impl<E: OrderProtocol> Desk<E> {
         self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
         if self.load.rate_per_second_offered.is_some() {
             self.recorder.record(response, at_ns.saturating_sub(stamps.intended_ns));
-        } else if message == Message::Cancel {
+        } else if message == Message::Cancel && self.has_cycle {
             self.recorder.record(CYCLE_SERVICE, at_ns.saturating_sub(order.order.sent_ns));
         }
     }
@@ -455,7 +500,10 @@ impl<E: OrderProtocol> Desk<E> {
             cancel: mean(self.bytes.cancel),
             cancel_reply: mean(self.bytes.cancel_reply),
         };
-        self.load.lost = self.in_flight.unanswered;
+        match self.patience {
+            None => self.load.lost = self.in_flight.unanswered,
+            Some(_) => self.lose_all(self.clock.now_ns()),
+        }
         let usage = host::thread::usage().since(self.usage);
         self.load.context_switches_involuntary = usage.context_switches_involuntary;
         self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;

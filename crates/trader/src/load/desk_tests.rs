@@ -14,7 +14,7 @@ const BYTES: MessageBytes =
 fn desk(script: &Scripted) -> (Desk<Raw>, clock::recorder::Drain) {
     let (recorder, drain) = recorder(&SERIES, 1.0);
     let streams = Box::new(script.clone());
-    let entry = Raw::new(BYTES, 1);
+    let entry = Raw::new(BYTES, 1, false);
     let mut desk = Desk::new(Clock::calibrate(), streams, &[StreamId(0)], entry, recorder);
     desk.load.rate_per_second_offered = Some(1.0);
     desk.start_measuring(0);

@@ -13,6 +13,8 @@ pub(crate) enum Progress {
     Unsent,
     InFlight,
     Answered,
+    /// Nobody waits for its reply any more.
+    Lost,
 }
 
 /// One message of an order, from its intended send to its reply.
@@ -56,14 +58,19 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     pub(crate) fn new() -> InFlight {
+        InFlight::with_slots(IN_FLIGHT_MAX)
+    }
+
+    /// As [`InFlight::new`], with that limit on unanswered orders.
+    pub(crate) fn with_slots(slots: usize) -> InFlight {
         // A free slot has a number that no order has; writing it also touches the memory.
         let free = Order { number: u64::MAX, ..Order::default() };
-        InFlight { slots: vec![free; IN_FLIGHT_MAX].into_boxed_slice(), unanswered: 0 }
+        InFlight { slots: vec![free; slots].into_boxed_slice(), unanswered: 0 }
     }
 
     /// The slot for a new order, or `None` while its last order is unanswered.
     pub(crate) fn open(&mut self, number: u64, account: usize, measured: bool) -> Option<()> {
-        let slot = &mut self.slots[number as usize % IN_FLIGHT_MAX];
+        let slot = self.slot(number);
         if !slot.is_over() {
             return None;
         }
@@ -73,7 +80,18 @@ impl InFlight {
 
     /// The order with that number, if the slot still belongs to it.
     pub(crate) fn order(&mut self, number: u64) -> Option<&mut Order> {
-        let slot = &mut self.slots[number as usize % IN_FLIGHT_MAX];
+        let slot = self.slot(number);
         (slot.number == number).then_some(slot)
+    }
+
+    #[inline]
+    fn slot(&mut self, number: u64) -> &mut Order {
+        let index = number as usize % self.slots.len();
+        &mut self.slots[index]
+    }
+
+    /// How many orders may be unanswered.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
     }
 }

@@ -5,6 +5,7 @@
 mod bare;
 mod desk;
 mod in_flight;
+mod lost;
 mod open_loop;
 mod ping_pong;
 pub(crate) mod progress;

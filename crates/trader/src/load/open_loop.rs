@@ -157,6 +157,7 @@ pub(crate) fn run<E: OrderProtocol>(
             }
         }
         desk.roll(now_ns);
+        desk.expire(now_ns);
         desk.check_silence(now_ns);
     }
     desk.load.rate_per_second_achieved = desk.achieved(load.rate_per_second);
@@ -168,10 +169,12 @@ pub(crate) fn run<E: OrderProtocol>(
 
 /// Waits for outstanding replies.
 fn drain<E: OrderProtocol>(desk: &mut Desk<E>) {
-    let until_ns = desk.clock.now_ns() + DRAIN_NS;
+    let until_ns = desk.clock.now_ns() + DRAIN_NS + desk.patience_ns();
     while desk.unanswered() > 0 && !desk.is_broken() && desk.clock.now_ns() < until_ns {
         desk.flush();
-        desk.wait(until_ns);
+        let now_ns = desk.clock.now_ns();
+        desk.expire(now_ns);
+        desk.wait(until_ns.min(now_ns + WAIT_NS_MAX));
         for index in 0..desk.ready.len() {
             desk.handle(desk.ready[index]);
         }

@@ -25,24 +25,24 @@ pub(crate) fn run<E: OrderProtocol>(
     }
     desk.flush();
     let mut now_ns = start_ns;
-    let mut drained_at_ns = end_ns + DRAIN_NS;
+    let drain_ns = DRAIN_NS + desk.patience_ns();
+    let mut drained_at_ns = end_ns + drain_ns;
     // Until every account's last cycle has ended, so that the book is empty again.
     while desk.unanswered() > 0 && desk.failure.is_none() && now_ns < drained_at_ns {
         let stopped = stop.load(Ordering::Relaxed);
         if stopped {
-            drained_at_ns = drained_at_ns.min(now_ns + DRAIN_NS);
+            drained_at_ns = drained_at_ns.min(now_ns + drain_ns);
         }
         let goes_on = now_ns < end_ns && !stopped;
         desk.wait(now_ns + WAIT_NS_MAX);
         for index in 0..desk.ready.len() {
             desk.handle(desk.ready[index]);
-            for index in 0..desk.answered.len() {
-                answer(desk, &mut next_number, index, goes_on);
-            }
-            desk.answered.clear();
-            desk.flush();
+            answer_all(desk, &mut next_number, goes_on);
         }
         now_ns = desk.clock.now_ns();
+        if desk.expire(now_ns) {
+            answer_all(desk, &mut next_number, goes_on);
+        }
         if now_ns >= measure_at_ns && !desk.measuring {
             desk.start_measuring(now_ns);
         }
@@ -56,6 +56,15 @@ pub(crate) fn run<E: OrderProtocol>(
     now_ns >= end_ns && desk.failure.is_none()
 }
 
+/// Sends what the answers, and those that nobody waits for any more, give way to.
+fn answer_all<E: OrderProtocol>(desk: &mut Desk<E>, next_number: &mut u64, goes_on: bool) {
+    for index in 0..desk.answered.len() {
+        answer(desk, next_number, index, goes_on);
+    }
+    desk.answered.clear();
+    desk.flush();
+}
+
 fn answer<E: OrderProtocol>(
     desk: &mut Desk<E>,
     next_number: &mut u64,
@@ -64,13 +73,13 @@ fn answer<E: OrderProtocol>(
 ) {
     let (reply, number) = desk.answered[index];
     match reply {
-        Reply::Ack(Message::Order, _) => {
+        Reply::Ack(Message::Order, _) | Reply::Lost(Message::Order, _) => {
             let now_ns = desk.clock.now_ns();
             if desk.cancel(number, now_ns).is_none() {
                 desk.failure = Some(format!("no room to send the cancel of order {number}"));
             }
         }
-        Reply::Ack(Message::Cancel, _) | Reply::Rejected(_) if goes_on => {
+        Reply::Ack(Message::Cancel, _) | Reply::Lost(..) | Reply::Rejected(_) if goes_on => {
             if let Some(account) = desk.account_of(number) {
                 begin(desk, next_number, account);
             }
@@ -81,7 +90,13 @@ fn answer<E: OrderProtocol>(
 
 fn begin<E: OrderProtocol>(desk: &mut Desk<E>, next_number: &mut u64, account: usize) {
     let now_ns = desk.clock.now_ns();
-    if desk.order(*next_number, account, now_ns).is_none() {
+    // A datagram that is still waited for keeps its slot, while other flows go on.
+    let mut tries = if desk.patience_ns() == 0 { 1 } else { desk.slots() };
+    while tries > 1 && desk.order(*next_number, account, now_ns).is_none() {
+        *next_number += 1;
+        tries -= 1;
+    }
+    if tries == 1 && desk.order(*next_number, account, now_ns).is_none() {
         desk.failure = Some(format!(
             "order {next_number} found an older one still unanswered: replies are lost"
         ));

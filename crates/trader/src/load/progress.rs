@@ -57,12 +57,16 @@ impl<'a> Teller<'a> {
     pub(crate) fn tell(&mut self, interval: &Interval) {
         let count = |series: usize| interval.histograms[series].len();
         let (messages, name, series) = match self.model {
-            Model::Open if matches!(self.wire, Wire::Requests(_)) => {
+            Model::Open if self.wire.is_requests() => {
                 (count(SEND_LATENESS), "request.response", ORDER_RESPONSE)
             }
             Model::Open => (count(SEND_LATENESS), "order.response", ORDER_RESPONSE),
             Model::PingPong => {
-                (count(ORDER_SERVICE) + count(CANCEL_SERVICE), "order.service", ORDER_SERVICE)
+                let name = match self.wire.is_requests() {
+                    true => "request.service",
+                    false => "order.service",
+                };
+                (count(ORDER_SERVICE) + count(CANCEL_SERVICE), name, ORDER_SERVICE)
             }
         };
         let values = &interval.histograms[series];

@@ -3,21 +3,22 @@
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
-use crate::load::session::raw::Raw;
+use crate::load::session::raw::{Raw, greet};
 use crate::load::session::websocket::WebSocket;
 use crate::load::{bare, open_loop, ping_pong};
 use clock::Clock;
-use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
+use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
 use host::measuring::{Measuring, MeasuringError, Report, Reporter};
-use plan::process::orders::{OrdersPlan, Wire};
+use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
 use plan::trust::Trust;
 use record::progress::Second;
 use record::{self, ClientResult, MessageBytes};
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use transport::echo::bare::Bare;
 use transport::tls::{self, Connector, HandshakeError, TlsError};
 use transport::{Connection, Streams, inject};
 
@@ -144,9 +145,14 @@ fn measure(
     match plan.wire {
         Wire::WebsocketJson => measure_over(plan, stop, clock, WebSocket::new(plan), reporter),
         Wire::Raw(bytes) | Wire::Requests(bytes) => {
-            measure_over(plan, stop, clock, Raw::new(bytes, lanes), reporter)
+            measure_over(plan, stop, clock, Raw::new(bytes, lanes, false), reporter)
         }
-        Wire::Bare(bytes) => measure_bare(plan, stop, clock, bytes, reporter),
+        Wire::Datagrams(DatagramPlan { bytes, .. }) => {
+            measure_over(plan, stop, clock, Raw::new(bytes, lanes, true), reporter)
+        }
+        Wire::Bare(bytes) | Wire::BareRequests(bytes) | Wire::BareDatagrams(bytes) => {
+            measure_bare(plan, stop, clock, bytes, reporter)
+        }
     }
 }
 
@@ -159,9 +165,17 @@ fn measure_over<E: OrderProtocol>(
 ) -> Result<ClientResult, TraderError> {
     let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
     let streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
-    let dialler = Dialler::new(&plan.target, plan.tls.as_ref())?;
+    let datagrams = match plan.wire {
+        Wire::Datagrams(datagrams) => Some(datagrams),
+        _ => None,
+    };
+    let dialler =
+        Dialler::new(&plan.target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());
     let streams = dialler.around(streams, clock);
     let mut streams = inject::around(streams, &plan.inject, clock);
+    if let Some(harm) = datagrams.map(|datagrams| datagrams.harm).filter(|harm| !harm.is_none()) {
+        streams = inject::harmed(streams, harm);
+    }
     let mut ids = Vec::new();
     for lane in 0..plan.load.connections {
         if stop.load(Ordering::Relaxed) {
@@ -172,12 +186,16 @@ fn measure_over<E: OrderProtocol>(
         let failed = |source| TraderError::connect(&plan.target, lane, source);
         ids.push(added.map_err(failed)?);
     }
-    let series = match plan.wire {
-        Wire::Requests(_) => &SERIES_OF_REQUESTS,
-        _ => &SERIES,
-    };
-    let (recorder, drain): (Recorder, Drain) = recorder::recorder(series, plan.seconds);
+    let (recorder, drain): (Recorder, Drain) = recorder::recorder(series(plan.wire), plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
+    if plan.wire.is_requests() {
+        desk = desk.of_requests();
+    }
+    if let Some(DatagramPlan { patience_ms, .. }) = datagrams {
+        let is_open = plan.load.model == Model::Open;
+        let rate_per_second = if is_open { plan.load.rate_per_second } else { 0.0 };
+        desk = desk.over_datagrams(patience_ms * 1_000_000, rate_per_second);
+    }
     // Last, so that the set-up above does not run in a real-time class.
     host::thread::set_scheduling(plan.scheduling)?;
     reporter.start(drain, clock.now_ns());
@@ -200,6 +218,11 @@ fn measure_over<E: OrderProtocol>(
     })
 }
 
+/// The series of a load over that wire.
+fn series(wire: Wire) -> &'static [Series; 6] {
+    if wire.is_requests() { &SERIES_OF_REQUESTS } else { &SERIES }
+}
+
 fn measure_bare(
     plan: &OrdersPlan,
     stop: &AtomicBool,
@@ -208,14 +231,21 @@ fn measure_bare(
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
     let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
-    let stream = dial(&plan.target).map_err(failed)?;
     let spins = transport::backend(&plan.backend)?.row.spins;
-    let (recorder, drain): (Recorder, Drain) = recorder::recorder(&SERIES, plan.seconds);
+    let ended = match plan.wire {
+        Wire::BareDatagrams(_) => dial_datagrams(&plan.target)
+            .and_then(|flow| greet(&mut Connection::of_datagrams(flow.try_clone()?)).map(|()| flow))
+            .and_then(|flow| Bare::of_datagrams(flow, spins)),
+        _ => dial(&plan.target).and_then(|stream| Bare::new(stream, spins)),
+    };
+    let bare = ended.map_err(failed)?;
+    let (recorder, drain): (Recorder, Drain) = recorder::recorder(series(plan.wire), plan.seconds);
     host::thread::set_scheduling(plan.scheduling)?;
     reporter.start(drain, clock.now_ns());
     let phases = (plan.warm_up_seconds, plan.seconds);
-    let finished = bare::run((stream, spins), clock, bytes, phases, recorder, stop);
-    let bare::BareResult { mut load, complete, failure } = finished.map_err(failed)?;
+    let ends = (bare, spins, !plan.wire.is_requests());
+    let finished = bare::run(ends, clock, bytes, phases, recorder, stop);
+    let bare::BareResult { mut load, complete, failure } = finished;
     load.model = plan.load.model.name().to_owned();
     Ok(ClientResult {
         complete,
@@ -242,6 +272,7 @@ fn connect<E: OrderProtocol>(
 pub(crate) struct Dialler<'a> {
     target: &'a str,
     tls: Option<Connector>,
+    datagrams: bool,
 }
 
 impl Dialler<'_> {
@@ -250,11 +281,19 @@ impl Dialler<'_> {
         tls: Option<&Trust>,
     ) -> Result<Dialler<'a>, TraderError> {
         let tls = tls.map(|trust| Connector::new(trust, target)).transpose()?;
-        Ok(Dialler { target, tls })
+        Ok(Dialler { target, tls, datagrams: false })
+    }
+
+    /// The same; makes flows of datagrams if `datagrams`.
+    fn over_datagrams(self, datagrams: bool) -> Self {
+        Self { datagrams, ..self }
     }
 
     /// A fresh connection that blocks, but not for ever.
     pub(crate) fn connect(&self) -> io::Result<Connection> {
+        if self.datagrams {
+            return dial_datagrams(self.target).map(Connection::of_datagrams);
+        }
         let socket = dial(self.target)?;
         match &self.tls {
             None => Ok(socket.into()),
@@ -269,6 +308,12 @@ impl Dialler<'_> {
             Some(_) => tls::around(streams, None, clock),
         }
     }
+}
+
+/// A fresh flow of datagrams to the first address of `HOST:PORT`.
+fn dial_datagrams(target: &str) -> io::Result<UdpSocket> {
+    let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    transport::datagram::flow_to(target.to_socket_addrs()?.next().ok_or_else(none)?)
 }
 
 /// A fresh, blocking connection to `HOST:PORT`, with a time-out.

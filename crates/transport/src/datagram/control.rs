@@ -44,6 +44,11 @@ pub(crate) struct SentStamp {
 }
 
 impl Control {
+    /// No messages.
+    pub(crate) fn none() -> Control {
+        Control([0; CONTROL_BYTES])
+    }
+
     /// So that what comes next is not taken for what came last.
     #[inline]
     pub(crate) fn clear(&mut self) {

@@ -52,6 +52,11 @@ impl HarmState {
         }
     }
 
+    /// Whether a datagram is there that the kernel does not know of any more.
+    pub fn has_more(&self) -> bool {
+        self.again.read.is_some() || self.later_is_due
+    }
+
     pub fn receive(
         &mut self,
         into: &mut [u8],

@@ -14,6 +14,7 @@
 //! | 16.. | zero |
 
 pub mod bare;
+pub mod datagrams;
 pub mod ticker;
 
 use crate::serve::{Full, Outbound, Service};
@@ -109,6 +110,13 @@ impl Inbound {
     /// Forgets everything.
     pub fn reset(&mut self) {
         (self.start, self.end) = (0, 0);
+    }
+
+    /// Drops what is left; gives the stamp of its first byte, or `None` if nothing is.
+    pub fn discard(&mut self) -> Option<u64> {
+        let is_empty = self.start == self.end;
+        self.reset();
+        (!is_empty).then_some(self.first_byte_ns)
     }
 
     /// Where a read puts its bytes.

@@ -11,6 +11,8 @@ use plan::faults::Inject;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
+pub use crate::stream::harmed::harmed;
+
 /// `streams` with the faults of `inject`; `streams` itself if there are none. `clock` is the one
 /// that `streams` was opened with.
 pub fn around(streams: Box<dyn Streams>, inject: &Inject, clock: Clock) -> Box<dyn Streams> {

@@ -1,6 +1,6 @@
 //! Options of sockets, the same in every backend.
 
-use rustix::net::sockopt;
+use rustix::net::{SocketType, sockopt};
 use std::io;
 use std::net::TcpStream;
 use std::time::Duration;
@@ -15,11 +15,14 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// bytes.
 const PEER_GONE: Duration = Duration::from_secs(30);
 
-/// Sets the options of a stream.
+/// Sets the options of a stream; a datagram socket has none of them.
 ///
 /// # Errors
 /// If the kernel rejects one.
 pub(crate) fn prepare(stream: &TcpStream) -> io::Result<()> {
+    if sockopt::socket_type(stream)? == SocketType::DGRAM {
+        return Ok(());
+    }
     stream.set_nodelay(true)?;
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, KEEPALIVE_IDLE)?;

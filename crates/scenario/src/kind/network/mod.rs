@@ -1,4 +1,4 @@
-//! `network`: requests to an echo, also over crossed sockets.
+//! `network`: requests to an echo over connections or datagrams, also over crossed sockets.
 
 mod steering;
 
@@ -10,8 +10,9 @@ use crate::launch::observer::Observer;
 use crate::launch::{Launch, MarketData};
 use host::Root;
 use plan::Scenario;
-use plan::process::orders::Wire;
+use plan::process::orders::{DatagramPlan, Wire};
 use record::Verdict;
+use record::text::counted;
 use std::path::Path;
 use steering::SteeredInterrupts;
 use tune::journal::STATE_DEFAULT;
@@ -27,7 +28,7 @@ impl Runner for Network {
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
         let _steered = steer(launch)?;
-        let wire = Wire::Requests(launch.conduct.scenario.request.message_bytes());
+        let wire = wire(launch);
         launch.with_exchange(MarketData::default(), |_, echo| {
             observer
                 .during(launch, |teller| orders::trade(launch, echo, wire, teller))
@@ -39,7 +40,7 @@ impl Runner for Network {
         &[
             ("complete", rules::complete),
             ("sent", rules::sent),
-            ("replies", rules::replies),
+            ("replies", replies),
             ("recorded", recorded),
             ("accepted", rules::accepted),
         ]
@@ -54,8 +55,51 @@ impl Runner for Network {
     }
 }
 
+/// The encoding of a subject's or a bare echo's messages.
+fn wire(launch: &Launch) -> Wire {
+    let request = &launch.conduct.scenario.request;
+    let bytes = request.message_bytes();
+    match (launch.has_datagrams(), launch.entrant.is_bare) {
+        (false, false) => Wire::Requests(bytes),
+        (false, true) => Wire::BareRequests(bytes),
+        (true, true) => Wire::BareDatagrams(bytes),
+        (true, false) => Wire::Datagrams(DatagramPlan {
+            bytes,
+            patience_ms: request.patience_ms,
+            harm: request.inject,
+        }),
+    }
+}
+
+/// A request over datagrams may be lost: then it is in the log with the time that was waited.
 fn recorded(evidence: &Evidence) -> (Verdict, String) {
-    rules::recorded(evidence, evidence.result.load.received, "replies")
+    let load = &evidence.result.load;
+    match load.datagrams {
+        None => rules::recorded(evidence, load.received, "replies"),
+        Some(_) => rules::recorded(evidence, load.received + load.lost, "replies and losses"),
+    }
+}
+
+/// Streams lose nothing. Some datagrams must arrive, or there is nothing between the ends; the
+/// others are in the figures.
+fn replies(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let Some(datagrams) = load.datagrams else { return rules::replies(evidence) };
+    let why = format!(
+        "of {} {} lost ({} of them answered later than {} ms), {} duplicated, {} out of order",
+        counted(load.sent, "datagram"),
+        load.lost,
+        datagrams.late,
+        datagrams.patience_ns / 1_000_000,
+        load.duplicated,
+        load.out_of_order,
+    );
+    let adds_up = load.received + load.lost == load.sent;
+    match (load.received > 0, adds_up) {
+        (true, true) => (Verdict::Held, why),
+        (false, _) => (Verdict::Broken, format!("{why}: no reply arrived")),
+        (_, false) => (Verdict::Broken, format!("{why}: {} arrived", load.received)),
+    }
 }
 
 /// Moves the interrupts that the entrant's placement moves, until the result is dropped.

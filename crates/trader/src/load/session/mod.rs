@@ -22,6 +22,8 @@ pub enum Message {
 pub enum Reply {
     /// The exchange executed this message of order `number`.
     Ack(Message, u64),
+    /// No reply to this message of order `number` came in time: the desk stopped waiting.
+    Lost(Message, u64),
     /// The exchange rejected the order or its cancel.
     Rejected(u64),
     /// Not expected: a fill, an error, a reply about a foreign order.

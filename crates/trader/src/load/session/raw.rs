@@ -1,8 +1,10 @@
-//! The floor: messages of the raw echo, as long as the real ones.
+//! The floor: messages of the raw echo, as long as the real ones; also requests, over connections
+//! or datagrams.
 
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use record::MessageBytes;
-use std::io;
+use std::io::{self, ErrorKind, Read, Write};
+use std::time::Duration;
 use transport::Connection;
 use transport::echo::{self, Inbound};
 
@@ -10,13 +12,21 @@ pub(crate) struct Raw {
     order: (u16, u16),
     cancel: (u16, u16),
     lanes: Vec<Inbound>,
+    /// Each read gives one datagram, which is one reply.
+    datagrams: bool,
 }
 
 const ORDER: u8 = b'O';
 const CANCEL: u8 = b'C';
+const HELLO: u8 = b'H';
+
+/// Greetings over a flow of datagrams before the other end is taken to be absent.
+const HELLOS_MAX: u64 = 20;
+/// Time to wait for the answer to one of them.
+const HELLO_PATIENCE: Duration = Duration::from_millis(250);
 
 impl Raw {
-    pub(crate) fn new(bytes: MessageBytes, lanes: usize) -> Raw {
+    pub(crate) fn new(bytes: MessageBytes, lanes: usize, datagrams: bool) -> Raw {
         let fit = |bytes: u64| {
             bytes.clamp(echo::HEADER_BYTES as u64, echo::MESSAGE_BYTES_MAX as u64) as u16
         };
@@ -24,13 +34,14 @@ impl Raw {
             order: (fit(bytes.order), fit(bytes.order_reply)),
             cancel: (fit(bytes.cancel), fit(bytes.cancel_reply)),
             lanes: (0..lanes).map(|_| Inbound::default()).collect(),
+            datagrams,
         }
     }
 }
 
 impl OrderProtocol for Raw {
-    fn log_on(&mut self, _: usize, _: &mut Connection, _: &[usize]) -> io::Result<()> {
-        Ok(())
+    fn log_on(&mut self, _: usize, stream: &mut Connection, _: &[usize]) -> io::Result<()> {
+        if self.datagrams { greet(stream) } else { Ok(()) }
     }
 
     fn encode(&mut self, message: Message, number: u64, _: usize, out: &mut Vec<u8>) {
@@ -50,11 +61,26 @@ impl OrderProtocol for Raw {
     }
 
     fn next(&mut self, lane: usize, _: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
-        let taken = self.lanes[lane].take().map_err(|error| error.to_string())?;
-        Ok(taken.map(|(message, first_byte_ns)| ReceivedReply {
+        let inbound = &mut self.lanes[lane];
+        let taken = match (inbound.take(), self.datagrams) {
+            (Ok(Some(taken)), _) => taken,
+            (Ok(None), false) => return Ok(None),
+            (Err(error), false) => return Err(error.to_string()),
+            // The rest of a datagram is no message.
+            (Ok(None) | Err(_), true) => {
+                return Ok(inbound.discard().map(|first_byte_ns| ReceivedReply {
+                    reply: Reply::Unexpected,
+                    first_byte_ns,
+                    bytes: 0,
+                }));
+            }
+        };
+        let (message, first_byte_ns) = taken;
+        Ok(Some(ReceivedReply {
             reply: match message.kind {
                 ORDER => Reply::Ack(Message::Order, message.sequence),
                 CANCEL => Reply::Ack(Message::Cancel, message.sequence),
+                HELLO if self.datagrams => Reply::Aside,
                 _ => Reply::Unexpected,
             },
             first_byte_ns,
@@ -65,4 +91,41 @@ impl OrderProtocol for Raw {
     fn first_complaint(&self) -> Option<&str> {
         None
     }
+}
+
+/// Sends greetings until one is answered: a flow of datagrams opens even if nobody is there.
+///
+/// # Errors
+/// If nobody answers, or the socket is broken.
+pub(crate) fn greet(flow: &mut Connection) -> io::Result<()> {
+    let length = echo::HEADER_BYTES as u16;
+    flow.set_read_timeout(Some(HELLO_PATIENCE))?;
+    for sequence in 0..HELLOS_MAX {
+        let mut out = Vec::new();
+        let hello =
+            echo::Message { length_bytes: length, reply_bytes: length, kind: HELLO, sequence };
+        hello.encode(&mut out);
+        let mut into = [0; echo::MESSAGE_BYTES_MAX];
+        let read = flow.write_all(&out).and_then(|()| flow.read(&mut into));
+        match read {
+            Ok(n) if matches!(echo::Message::decode(&into[..n]), Ok(Some(_))) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                std::thread::sleep(HELLO_PATIENCE);
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(
+        ErrorKind::TimedOut,
+        format!(
+            "no answer to {HELLOS_MAX} datagrams: start `tickpath exchange --echo --datagrams` there, and let \
+             UDP through to it"
+        ),
+    ))
 }

@@ -6,7 +6,8 @@ mod ticker;
 
 use crate::echo::{MESSAGE_BYTES_MAX, Message};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -32,12 +33,25 @@ pub enum BareRead {
 }
 
 impl Bare {
+    /// Takes over a connected datagram socket: a receive gives one datagram.
+    ///
+    /// # Errors
+    /// If the kernel rejects an option.
+    pub fn of_datagrams(socket: UdpSocket, spins: bool) -> io::Result<Bare> {
+        let stream = TcpStream::from(OwnedFd::from(socket));
+        Bare::prepared(stream, spins)
+    }
+
     /// Takes over a connected stream.
     ///
     /// # Errors
     /// If the kernel rejects an option.
     pub fn new(stream: TcpStream, spins: bool) -> io::Result<Bare> {
         stream.set_nodelay(true)?;
+        Bare::prepared(stream, spins)
+    }
+
+    fn prepared(stream: TcpStream, spins: bool) -> io::Result<Bare> {
         stream.set_nonblocking(spins)?;
         stream.set_read_timeout(Some(SLEEP_MAX))?;
         stream.set_write_timeout(Some(SLEEP_MAX))?;

@@ -1,0 +1,83 @@
+//! `exchange --echo`: the raw echo in the exchange's place, over connections or datagrams.
+
+use crate::cli::ExchangeArguments;
+use crate::exchange::{Threads, listen};
+use crate::exit::DONE;
+use crate::plant;
+use crate::process::{bind, say, say_ready};
+use anyhow::{Context, bail};
+use clock::Clock;
+use plan::backend;
+use std::net::UdpSocket;
+use std::sync::atomic::AtomicBool;
+use transport::echo::datagrams::DatagramCounts;
+use transport::echo::{Echo, bare, datagrams};
+use transport::serve;
+
+/// Runs the raw echo, the floor of orders, or the raw ticker, the floor of ticks and orders.
+pub(crate) fn run(
+    arguments: &ExchangeArguments,
+    threads: Threads,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> anyhow::Result<u8> {
+    if arguments.bare {
+        return bare(arguments, &threads, clock, stop);
+    }
+    if arguments.datagrams {
+        return datagrams(arguments, &threads, clock, stop);
+    }
+    let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
+    let Some(mut ticker) = plant::ticker(&arguments.market_data, clock)? else {
+        listen(arguments, threads, (limits, clock), &mut Echo::default(), None, stop)?;
+        return Ok(DONE);
+    };
+    listen(arguments, threads, (limits, clock), &mut ticker, None, stop)?;
+    say(&serde_json::json!({ "ticker": ticker.counts() }).to_string());
+    Ok(DONE)
+}
+
+/// The raw echo over datagrams.
+fn datagrams(
+    arguments: &ExchangeArguments,
+    threads: &Threads,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> anyhow::Result<u8> {
+    let row = transport::backend(&arguments.backend)?.row;
+    if ![backend::SPIN, backend::BLOCK].contains(&row) {
+        bail!("--backend {}: an echo over datagrams takes spin or block", row.name);
+    }
+    let address = &arguments.listen;
+    let socket = UdpSocket::bind(address).with_context(|| {
+        format!("cannot receive datagrams on {address}; port 0 lets the system choose one")
+    })?;
+    host::thread::set_scheduling(threads.scheduling)?;
+    say_ready(socket.local_addr()?, clock, None)?;
+    let counts = datagrams::serve(&socket, row.spins, clock, stop)?;
+    let DatagramCounts { received, replied, rejected, uncounted, unsent } = counts;
+    let counts = serde_json::json!({
+        "received": received, "replied": replied, "rejected": rejected, "uncounted": uncounted,
+        "unsent": unsent,
+    });
+    say(&serde_json::json!({ "datagrams": counts }).to_string());
+    Ok(DONE)
+}
+
+/// The same bytes without the server loop.
+fn bare(
+    arguments: &ExchangeArguments,
+    threads: &Threads,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> anyhow::Result<u8> {
+    let spins = transport::backend(&arguments.backend)?.row.spins;
+    let listener = bind(&arguments.listen)?;
+    host::thread::set_scheduling(threads.scheduling)?;
+    say_ready(listener.local_addr()?, clock, None)?;
+    match plant::ticker(&arguments.market_data, clock)? {
+        None => bare::serve(&listener, spins, stop)?,
+        Some(mut ticker) => bare::serve_ticks(&listener, &mut ticker, stop)?,
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,132 @@
+//! Replies over datagrams that don't arrive. After some time the desk stops waiting for one. Then
+//! the message counts as lost, and the time that was waited goes into its series: percentiles of
+//! the replies that did arrive would look better than what a user of the network saw.
+
+use crate::load::desk::{CANCEL_RESPONSE, Desk, ORDER_RESPONSE};
+use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Order, Progress};
+use crate::load::session::{Message, OrderProtocol, Reply};
+use std::collections::VecDeque;
+
+/// How long replies are waited for, and for which.
+pub(super) struct Patience {
+    patience_ns: u64,
+    /// Messages in the order of sending. Some are answered: those are dropped when they come to the
+    /// front, or when nothing else fits in.
+    sent: VecDeque<(u64, Message)>,
+}
+
+/// Limit on unanswered requests over datagrams, about 90 MB of them.
+const SLOTS_MAX: usize = 1 << 20;
+
+/// Slots for the orders of a schedule of `rate_per_second` messages whose replies are waited for so
+/// long: a lost one holds up no other.
+pub(super) fn slots_of(patience_ns: u64, rate_per_second: f64) -> usize {
+    let orders = rate_per_second / 2.0 * (patience_ns as f64 / 1e9);
+    // Some more for the time in which a sleeping thread does not look.
+    let slots = (orders * 1.25) as usize;
+    slots.next_power_of_two().clamp(IN_FLIGHT_MAX, SLOTS_MAX)
+}
+
+impl Patience {
+    pub(super) fn new(patience_ns: u64, slots: usize) -> Patience {
+        // Twice as many as can be unanswered, so that dropping the others makes room for long.
+        Patience { patience_ns, sent: VecDeque::with_capacity(4 * slots) }
+    }
+
+    #[inline]
+    pub(super) fn sent(
+        &mut self,
+        messages: impl Iterator<Item = (u64, Message)>,
+        in_flight: &mut InFlight,
+    ) {
+        for message in messages {
+            if self.sent.len() == self.sent.capacity() {
+                self.sent.retain(|(number, message)| {
+                    let order = in_flight.order(*number);
+                    order.is_some_and(|one| one.stamps(*message).progress == Progress::InFlight)
+                });
+            }
+            self.sent.push_back(message);
+        }
+    }
+}
+
+impl<E: OrderProtocol> Desk<E> {
+    /// The longest that a reply is waited for; 0 for streams.
+    pub(crate) fn patience_ns(&self) -> u64 {
+        self.patience.as_ref().map_or(0, |patience| patience.patience_ns)
+    }
+
+    /// How many orders may be unanswered.
+    pub(crate) fn slots(&self) -> usize {
+        self.in_flight.slots()
+    }
+
+    /// Stops waiting for replies that should have come by `now_ns`. Returns whether there were any;
+    /// `answered` has them.
+    #[inline]
+    pub(crate) fn expire(&mut self, now_ns: u64) -> bool {
+        if self.patience.is_none() {
+            return false;
+        }
+        self.answered.clear();
+        self.lose_before(now_ns, now_ns.saturating_sub(self.patience_ns()));
+        !self.answered.is_empty()
+    }
+
+    /// Stops waiting for any reply.
+    pub(super) fn lose_all(&mut self, now_ns: u64) {
+        self.answered.clear();
+        self.lose_before(now_ns, now_ns);
+    }
+
+    /// Stops waiting for replies to what was sent until `before_ns`.
+    fn lose_before(&mut self, now_ns: u64, before_ns: u64) {
+        while let Some(patience) = &mut self.patience {
+            let Some(&(number, message)) = patience.sent.front() else { break };
+            if let Some(order) = self.in_flight.order(number)
+                && order.stamps(message).progress == Progress::InFlight
+            {
+                let stamps = order.stamps(message);
+                if stamps.sent_ns > before_ns {
+                    break;
+                }
+                stamps.progress = Progress::Lost;
+                let order = *order;
+                patience.sent.pop_front();
+                self.lose(&order, message, now_ns);
+            } else {
+                patience.sent.pop_front();
+            }
+        }
+    }
+
+    /// Counts a message as lost, with the time that was waited for its reply.
+    fn lose(&mut self, order: &Order, message: Message, now_ns: u64) {
+        self.in_flight.unanswered -= 1;
+        let lane = order.account % self.lanes.len();
+        self.lanes[lane].unanswered -= 1;
+        self.answered.push((Reply::Lost(message, order.number), order.number));
+        if !order.measured {
+            return;
+        }
+        self.load.lost += 1;
+        let (stamps, response) = match message {
+            Message::Order => (order.order, ORDER_RESPONSE),
+            Message::Cancel => (order.cancel, CANCEL_RESPONSE),
+        };
+        self.recorder.record(response + 1, now_ns.saturating_sub(stamps.sent_ns));
+        if self.load.rate_per_second_offered.is_some() {
+            self.recorder.record(response, now_ns.saturating_sub(stamps.intended_ns));
+        }
+    }
+
+    /// Counts a reply to a message that does not wait for one: `before` is what it was.
+    #[cold]
+    pub(super) fn count_odd(&mut self, before: Progress, counts: bool) {
+        match (&mut self.load.datagrams, before) {
+            (Some(datagrams), Progress::Lost) => datagrams.late += u64::from(counts),
+            _ => self.load.duplicated += u64::from(counts),
+        }
+    }
+}
