@@ -7,6 +7,7 @@ use crate::worth::{Measured, Question};
 use record::comparison::Comparison;
 use record::comparison::compared::ComparedFigure;
 use record::race::{RaceRecord, SCHEMA};
+use record::tune::{Trial, TriedSetting, Unit};
 
 /// A race with all its latencies.
 #[derive(Clone, Debug)]
@@ -89,19 +90,11 @@ impl Prepared {
         warnings
     }
 
-    /// The effects of a comparison: those of each candidate and series, whose p50 and p99 it has.
+    /// The effects of a comparison: those of each candidate and series of which it has the p50.
     ///
     /// # Errors
     /// If it has none, or there is no subject.
     pub fn effects(&self, name: &str, comparison: &Comparison) -> Result<Vec<Effect>, RaceError> {
-        let not = |key: &str, value: &str, must: &str| RaceError::Value {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            must: must.to_owned(),
-        };
-        if self.subject.is_none() {
-            return Err(not("subject", "absent", "set for --what-if: whose latency changes?"));
-        }
         let mut effects = Vec::new();
         for (letter, candidate) in comparison.candidates() {
             if !candidate.incomparable_because.is_empty() && !candidate.forced {
@@ -116,19 +109,49 @@ impl Prepared {
                 };
                 let series = median.name();
                 let series = series.trim_end_matches(".p50");
+                let tail = candidate.figures.iter().find(is_tail);
                 effects.push(Effect {
                     name: format!("{name}, {letter} {}: {series}", candidate.b.name),
-                    body: measured(median),
-                    tail: candidate.figures.iter().find(is_tail).map(measured),
+                    body: measured(&median.effect),
+                    tail: tail.map(|one| measured(&one.effect)),
                 });
             }
         }
-        let must = "a comparison with a p50 of A and B that can be compared";
-        if effects.is_empty() { Err(not("--what-if", name, must)) } else { Ok(effects) }
+        self.some(name, effects, "a comparison with a p50 of A and B that can be compared")
+    }
+
+    /// The effects of a trial of settings: each one alone, and the chosen ones together.
+    ///
+    /// # Errors
+    /// As [`Prepared::effects`].
+    pub fn effects_of_trial(&self, name: &str, trial: &Trial) -> Result<Vec<Effect>, RaceError> {
+        let effect = |tried: &TriedSetting| {
+            let of = |figure: &str| {
+                let figure = tried.figures.iter().find(|one| one.figure == figure)?;
+                figure.effect.as_ref().filter(|_| figure.unit == Unit::Ns).map(measured)
+            };
+            let name = format!("{name}, {}", tried.id);
+            Some(Effect { name, body: of("p50")?, tail: of("p99") })
+        };
+        let effects = trial.tried.iter().chain(&trial.confirmation).filter_map(effect).collect();
+        self.some(name, effects, "a trial that has the p50 of a setting")
+    }
+
+    /// The effects, if there are any and someone whose latency they change.
+    fn some(&self, name: &str, effects: Vec<Effect>, must: &str) -> Result<Vec<Effect>, RaceError> {
+        let not = |key: &str, value: &str, must: &str| RaceError::Value {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            must: must.to_owned(),
+        };
+        match (self.subject, effects.is_empty()) {
+            (None, _) => Err(not("subject", "absent", "the participant whose latency changes")),
+            (_, true) => Err(not("--what-if", name, must)),
+            _ => Ok(effects),
+        }
     }
 }
 
-fn measured(figure: &ComparedFigure) -> Measured {
-    let effect = &figure.effect;
+fn measured(effect: &stats::compare::Effect) -> Measured {
     Measured { added_ns: effect.added_ns, interval: effect.added_ns_interval }
 }

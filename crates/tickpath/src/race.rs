@@ -7,6 +7,7 @@ use crate::tool::TOOL;
 use ::race::{Background, EXAMPLE, Effect, File, Prepared};
 use anyhow::{Context, bail};
 use record::directory::{self, Document};
+use record::tune::Trial;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -86,15 +87,21 @@ fn file(arguments: &RaceArguments) -> anyhow::Result<File> {
     Ok(file)
 }
 
+/// The effects in compare.json or trial.json, or in a directory with one of them.
 fn effects_of(prepared: &Prepared, path: &Path) -> anyhow::Result<Vec<Effect>> {
-    let shown = path.display();
-    let what_if = || format!("--what-if {shown}");
+    let name = path.display().to_string();
+    let what_if = || format!("--what-if {name}");
+    let trial = if path.is_dir() { path.join("trial.json") } else { path.to_owned() };
+    if trial.file_name().is_some_and(|name| name == "trial.json") && trial.is_file() {
+        let text = std::fs::read_to_string(&trial).with_context(what_if)?;
+        let trial: Trial = serde_json::from_str(&text).with_context(what_if)?;
+        return Ok(prepared.effects_of_trial(&name, &trial)?);
+    }
     match directory::load(path).with_context(what_if)? {
-        Some(Document::Comparison(comparison)) => {
-            Ok(prepared.effects(&shown.to_string(), &comparison)?)
-        }
+        Some(Document::Comparison(comparison)) => Ok(prepared.effects(&name, &comparison)?),
         _ => bail!(
-            "--what-if {shown}: no compare.json; name one, or a directory that `compare` wrote"
+            "--what-if {name}: neither compare.json nor trial.json; name one, or a directory that \
+             `compare` or `tune trial` wrote"
         ),
     }
 }

@@ -30,7 +30,8 @@ pub(crate) struct RaceArguments {
     /// as sniper=runs/DIR,rust.tick_to_trade.service. May be repeated
     #[arg(long, value_name = "NAME=RUN,SERIES")]
     pub latency: Vec<String>,
-    /// Rank the effects in this compare.json, or its directory, by money. May be repeated
+    /// Rank the effects in this compare.json or trial.json, or its directory, by money. May be
+    /// repeated
     #[arg(long, value_name = "FILE")]
     pub what_if: Vec<PathBuf>,
     /// Print the result as JSON

@@ -88,6 +88,40 @@ fn effects_are_ranked_by_money() {
     assert!(low <= best.gain.mean.unwrap() && best.gain.mean.unwrap() <= high, "{best:?}");
 }
 
+/// The guide once named trials before the command could read one.
+#[test]
+fn settings_of_a_trial_are_ranked_by_money() {
+    let directory = tempfile::tempdir().unwrap();
+    let setting = |id: &str, added_ns: i64| {
+        let figure = |figure: &str, unit: &str| {
+            serde_json::json!({
+                "figure": figure, "unit": unit, "pairs": 6, "effect": {
+                    "a": 50_000, "b": 50_000 + added_ns, "change": 0.1, "interval": [0.1, 0.1],
+                    "added_ns": added_ns, "added_ns_interval": [added_ns, added_ns],
+                    "noise_floor": 0.01, "p": 0.01
+                },
+                "range": null, "p_adjusted": 0.01, "outcome": "better", "why": ""
+            })
+        };
+        serde_json::json!({
+            "id": id, "pairs": 6, "pairs_void": 0, "seconds": 1.0, "outcome": "better", "why": "",
+            "figures": [figure("p50", "ns"), figure("noise share", "ppm")]
+        })
+    };
+    let trial = serde_json::json!({
+        "schema": 3, "tried": [setting("turbo", 20_000), setting("c-states", -20_000)]
+    });
+    std::fs::write(directory.path().join("trial.json"), trial.to_string()).unwrap();
+    let what_if = ["--json", "--what-if", &directory.path().display().to_string()];
+    let done = output(&[&SMALL[..], &what_if].concat());
+    let record: RaceRecord =
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{}", text(&done.stderr)));
+    let [best, worst] = &record.what_if[..] else { panic!("{:?}", record.what_if) };
+    assert!(best.name.ends_with(", c-states") && worst.name.ends_with(", turbo"), "{best:?}");
+    assert_eq!((best.body_ns, best.tail_ns), (-20_000, None));
+    assert!(best.gain.mean.unwrap() > worst.gain.mean.unwrap());
+}
+
 #[test]
 fn an_error_says_what_to_do() {
     fails_with(&["race", "/no/file"], "name a race file; --example prints one");
@@ -95,7 +129,7 @@ fn an_error_says_what_to_do() {
     fails_with(&["race", "--latency", "maker"], "write NAME=RUN,SERIES");
     fails_with(&["race", "--latency", "maker=/no,x"], "no latencies from /no");
     fails_with(&["race", "--seeds", "0"], "seeds is 0, but must be from 1");
-    fails_with(&["race", "--what-if", "/"], "no compare.json");
+    fails_with(&["race", "--what-if", "/"], "neither compare.json nor trial.json");
 }
 
 /// The fit of a day is a table that a race takes.
