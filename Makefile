@@ -79,7 +79,7 @@ dist: setup
 lint: setup
 	@./scripts/setup python
 	@./.ci/prose
-	cd cloud && .venv/bin/ruff check . && .venv/bin/ruff format --check .
+	cd cloud && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings

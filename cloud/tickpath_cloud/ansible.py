@@ -138,7 +138,8 @@ class AnsibleHosts:
         for arm in commands:
             result = results.get(arm)
             try:
-                found[arm] = json.loads(result["stdout"]) if good(result) else why(result)
+                told = result["stdout"] if result is not None and good(result) else None
+                found[arm] = why(result) if told is None else json.loads(told)
             except (ValueError, KeyError, TypeError) as error:
                 found[arm] = f"the command printed no JSON: {error}"
         return found

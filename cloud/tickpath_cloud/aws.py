@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
 
 import boto3
 from botocore.config import Config as SdkConfig
@@ -15,8 +15,19 @@ from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt.run import NoCapacity
 from tickpath_cloud.reasons import Then, reason
 
+if TYPE_CHECKING:  # stubs are installed where types are checked
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_logs import CloudWatchLogsClient
+    from mypy_boto3_pricing import PricingClient
+    from mypy_boto3_ram import RAMClient
+    from mypy_boto3_service_quotas import ServiceQuotasClient
+    from mypy_boto3_sts import STSClient
+
+P = ParamSpec("P")  # of an operation: its arguments are checked, its answers are dictionaries
+
 DENIED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}
-RETRIES = {"mode": "standard", "total_max_attempts": 3}  # share/reconcile.py has the same
+RETRIES: Any = {"mode": "standard", "total_max_attempts": 3}  # share/reconcile.py has the same
 PAUSES_SECONDS = (0.5, 1, 2, 4, *(8,) * 8)  # 70 s: what deletes wait for may take a minute
 
 
@@ -24,25 +35,40 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
+@overload
+def client(service: Literal["cloudformation"], region: str) -> CloudFormationClient: ...
+@overload
+def client(service: Literal["ec2"], region: str) -> EC2Client: ...
+@overload
+def client(service: Literal["logs"], region: str) -> CloudWatchLogsClient: ...
+@overload
+def client(service: Literal["pricing"], region: str) -> PricingClient: ...
+@overload
+def client(service: Literal["ram"], region: str) -> RAMClient: ...
+@overload
+def client(service: Literal["service-quotas"], region: str) -> ServiceQuotasClient: ...
+@overload
+def client(service: Literal["sts"], region: str) -> STSClient: ...
 def client(service: str, region: str) -> Any:
     """The SDK itself retries at once what is throttled or lost; `call` does so for longer."""
-    return boto3.client(service, region_name=region, config=SdkConfig(retries=RETRIES))
+    make: Callable[..., Any] = boto3.client
+    return make(service, region_name=region, config=SdkConfig(retries=RETRIES))
 
 
-def call(operation: Callable[..., Any], **arguments: Any) -> Any:
+def call(operation: Callable[P, Any], *_: P.args, **arguments: P.kwargs) -> Any:
     """One request that makes, changes or describes."""
     return _until_decided(operation, arguments, lambda code: reason(code).make)
 
 
-def remove(operation: Callable[..., Any], **arguments: Any) -> Any:
+def remove(operation: Callable[P, Any], *_: P.args, **arguments: P.kwargs) -> Any:
     """One request that removes."""
     return _until_decided(operation, arguments, lambda code: reason(code).end)
 
 
-def drop(operation: Callable[..., Any], **arguments: Any) -> Any:
+def drop(operation: Callable[P, Any], *_: P.args, **arguments: P.kwargs) -> Any:
     """Gone already is gone."""
     try:
-        return remove(operation, **arguments)
+        return remove(operation, *_, **arguments)
     except Refused as refused:
         if reason(refused.code).end is Then.GONE:
             return None

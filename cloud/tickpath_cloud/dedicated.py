@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tickpath_cloud.aws import pages
 from tickpath_cloud.errors import CloudError
 
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
 
 def hosts(
-    ec2: Any, ids: Sequence[str], types: Sequence[str], subnets: list[dict]
+    ec2: EC2Client, ids: Sequence[str], types: Sequence[str], subnets: list[dict]
 ) -> dict[str, dict]:
     """As AWS describes them, by id; raises where one can't run what is asked for."""
     if not ids:

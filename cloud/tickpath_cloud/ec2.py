@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickpath_cloud import dedicated, images, placement, tags
 from tickpath_cloud.aws import PAUSES_SECONDS, call, client, drop, pages, pause
@@ -27,11 +27,14 @@ from tickpath_cloud.instances import (
 from tickpath_cloud.launches import Launches, token
 from tickpath_cloud.reasons import Then, reason
 
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
 EXCHANGE = "-exchange"  # ends the name of a pair's second host
 
 
 def launch(
-    ec2: Any, launches: Launches, name: str, role: str, price: Decimal, now: float,
+    ec2: EC2Client, launches: Launches, name: str, role: str, price: Decimal, now: float,
     make: Callable[[], dict[str, Any]],
 ) -> list[dict]:  # fmt: skip
     """Instances of the request with this client token. Repeated, it launches no others."""
@@ -172,11 +175,13 @@ class Ec2:
     def _placement_group(self, role: str, strategy: str, expires: float) -> str:
         name = f"tickpath-{self.hunt}-{role}"
         spec = self._specification("placement-group", role, expires)
-        count = {"PartitionCount": placement.GROUP_MAX} if strategy == placement.PARTITION else {}
+        more: dict[str, Any] = {"Strategy": strategy}
+        if strategy == placement.PARTITION:
+            more["PartitionCount"] = placement.GROUP_MAX
         try:
             call(
-                self.ec2.create_placement_group, GroupName=name, Strategy=strategy,
-                TagSpecifications=[spec], **count,
+                self.ec2.create_placement_group, GroupName=name, TagSpecifications=[spec],
+                **more,
             )  # fmt: skip
         except Refused as refused:
             if refused.code != "InvalidPlacementGroup.Duplicate":
@@ -230,7 +235,7 @@ class Ec2:
             adapter["EnaQueueCount"] = int(self.ena["queues"])
         return {"NetworkInterfaces": [adapter]}
 
-    def _specification(self, kind: str, role: str, expires: float) -> dict:
+    def _specification(self, kind: str, role: str, expires: float) -> Any:
         return {"ResourceType": kind, "Tags": tags.tags(self.hunt, role, expires)}
 
     def security_group(self, expires: float) -> str:
@@ -287,7 +292,7 @@ class Ec2:
             pause(seconds)
         raise refused
 
-    def _allow(self, group: str, permission: dict) -> None:
+    def _allow(self, group: str, permission: Any) -> None:
         try:
             call(
                 self.ec2.authorize_security_group_ingress, GroupId=group,
@@ -350,7 +355,7 @@ class Ec2:
         wait_until_ended(self.ec2, ids)
         self.launches.ended(ids)
 
-    def delete_groups(self, filters: list[dict], used: Container[str | None] = ()) -> None:
+    def delete_groups(self, filters: list[Any], used: Container[str | None] = ()) -> None:
         found = call(self.ec2.describe_placement_groups, Filters=filters)["PlacementGroups"]
         for group in found:
             if group["GroupName"] not in used:
@@ -361,8 +366,8 @@ class Ec2:
             drop(self.ec2.delete_security_group, GroupId=group["GroupId"])
         self._group = None
 
-    def _of_arm(self, arm: str) -> list[dict]:
+    def _of_arm(self, arm: str) -> list[Any]:
         return [*of_hunt(self.hunt), self._role(arm)]
 
-    def _role(self, arm: str) -> dict:
+    def _role(self, arm: str) -> Any:
         return {"Name": f"tag:{tags.ROLE}", "Values": [arm]}

@@ -65,8 +65,9 @@ def tears_down(error: BaseException) -> bool:
 
 def keeps(error: BaseException) -> bool:
     """Whether to continue: removing everything would fail now, or would waste it."""
-    known = isinstance(error, Refused) and error.code in TABLE
-    return known and reason(error.code).make in (Then.KEEP, Then.RETRY)
+    if not isinstance(error, Refused) or error.code not in TABLE:
+        return False
+    return reason(error.code).make in (Then.KEEP, Then.RETRY)
 
 
 def _torn_down(destroy: Callable[[], list[str]]) -> list[str]:

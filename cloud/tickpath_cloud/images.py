@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickpath_cloud.aws import call
 from tickpath_cloud.errors import CloudError
 
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
 _KEPT = ("SnapshotId", "VolumeSize", "VolumeType", "Iops", "Throughput")
 
 
-def volumes(ec2: Any, image: str) -> list[dict[str, Any]]:
+def volumes(ec2: EC2Client, image: str) -> list[dict[str, Any]]:
     """The image's mappings to EBS volumes."""
     found = call(ec2.describe_images, ImageIds=[image])["Images"]
     if not found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import WaiterError
 
@@ -11,23 +11,26 @@ from tickpath_cloud.aws import call, pages, pause, remove
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.reasons import Then, reason
 
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
 LIVE = ["pending", "running", "stopping", "stopped", "shutting-down"]
 WAIT_SECONDS, POLL_SECONDS = 300, 2
 UNLISTED_SECONDS = 600  # by then AWS lists what was launched
 
 
-def of_hunt(hunt: str) -> list[dict]:
+def of_hunt(hunt: str) -> list[Any]:
     return [{"Name": f"tag:{tags.HUNT}", "Values": [hunt]}]
 
 
-def instances(ec2: Any, filters: list[dict]) -> list[dict]:
+def instances(ec2: EC2Client, filters: list[dict]) -> list[dict]:
     """Those that still exist."""
     live = [*filters, {"Name": "instance-state-name", "Values": LIVE}]
     found = pages(ec2, "describe_instances", "Reservations", Filters=live)
     return [instance for reservation in found for instance in reservation["Instances"]]
 
 
-def wait_until_running(ec2: Any, ids: list[str]) -> list[str]:
+def wait_until_running(ec2: EC2Client, ids: list[str]) -> list[str]:
     """By id: AWS's lists of instances lag behind. Returns those that run; others have ended."""
     left = list(ids)
     while left:
@@ -47,7 +50,7 @@ def wait_until_running(ec2: Any, ids: list[str]) -> list[str]:
     return left
 
 
-def to_end(ec2: Any, filters: list[dict], recent: list[str]) -> list[str]:
+def to_end(ec2: EC2Client, filters: list[dict], recent: list[str]) -> list[str]:
     """Those listed, and those launched so recently that AWS may not list them yet."""
     listed = [instance["InstanceId"] for instance in instances(ec2, filters)]
     unlisted = [known for known in recent if known not in listed]
@@ -55,7 +58,7 @@ def to_end(ec2: Any, filters: list[dict], recent: list[str]) -> list[str]:
     return [*listed, *(known for known in unlisted if known not in gone)]
 
 
-def wait_until_ended(ec2: Any, ids: list[str]) -> None:
+def wait_until_ended(ec2: EC2Client, ids: list[str]) -> None:
     """An id that AWS does not know any more has ended."""
     left = list(ids)
     for _ in range(WAIT_SECONDS // POLL_SECONDS):
@@ -66,11 +69,11 @@ def wait_until_ended(ec2: Any, ids: list[str]) -> None:
     raise CloudError(f"{', '.join(left)} did not end in {WAIT_SECONDS} s: run destroy again")
 
 
-def _ids(ids: list[str]) -> dict:
+def _ids(ids: list[str]) -> Any:
     return {"Name": "instance-id", "Values": ids}
 
 
-def ended(ec2: Any, ids: list[str]) -> set[str]:
+def ended(ec2: EC2Client, ids: list[str]) -> set[str]:
     """By a filter: an id that AWS does not list yet is no error then."""
     if not ids:
         return set()
@@ -82,7 +85,7 @@ def ended(ec2: Any, ids: list[str]) -> set[str]:
     return {i["InstanceId"] for reservation in found for i in reservation["Instances"]}
 
 
-def end(ec2: Any, ids: list[str]) -> None:
+def end(ec2: EC2Client, ids: list[str]) -> None:
     """One that is gone already makes AWS reject the whole request: then one by one."""
     if not ids:
         return
@@ -95,7 +98,7 @@ def end(ec2: Any, ids: list[str]) -> None:
             _end_one(ec2, known)
 
 
-def _end_one(ec2: Any, known: str) -> None:
+def _end_one(ec2: EC2Client, known: str) -> None:
     """AWS may not know yet what was launched a moment ago: asked again before it counts as gone."""
     try:
         call(ec2.terminate_instances, InstanceIds=[known])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickpath_cloud import dedicated, images, placement, prices, tags, targets
 from tickpath_cloud.aws import call, client, pages
@@ -21,6 +21,10 @@ from tickpath_cloud.hunt.prior import Own
 from tickpath_cloud.hunt.settings import LAUNCHES_A_SECOND, Candidate, Settings
 from tickpath_cloud.money import cost, dollars, fee
 from tickpath_cloud.prices import Besides, on_demand_price
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_pricing import PricingClient
 
 # vCPUs of standard families.
 QUOTA = {"spot": "L-34B43A08", "on-demand": "L-1216C47A", "dedicated": "L-1216C47A"}
@@ -159,12 +163,12 @@ def _check_groups(ec2: Ec2, settings: Settings) -> None:
         )
 
 
-def _vcpus(ec2: Any, types: tuple[str, ...]) -> int:
+def _vcpus(ec2: EC2Client, types: tuple[str, ...]) -> int:
     found = pages(ec2, "describe_instance_types", "InstanceTypes", InstanceTypes=list(types))
     return max(entry["VCpuInfo"]["DefaultVCpus"] for entry in found)
 
 
-def besides(config: Config, ec2: Any, pricing: Any, image: str) -> Besides:
+def besides(config: Config, ec2: EC2Client, pricing: PricingClient, image: str) -> Besides:
     """Volumes of the image, and an address if the subnets give one."""
     subnets = call(ec2.describe_subnets, SubnetIds=list(config.subnets))["Subnets"]
     public = any(subnet.get("MapPublicIpOnLaunch", True) for subnet in subnets)
@@ -172,7 +176,9 @@ def besides(config: Config, ec2: Any, pricing: Any, image: str) -> Besides:
     return prices.besides(pricing, config.region, held, public)
 
 
-def candidates(config: Config, ec2: Any, pricing: Any, more: Decimal) -> tuple[Candidate, ...]:
+def candidates(
+    config: Config, ec2: EC2Client, pricing: PricingClient, more: Decimal
+) -> tuple[Candidate, ...]:
     """Spot first where it is allowed, in the order of the file; `more` is in each price."""
     found = []
     if config.spot:
@@ -188,7 +194,7 @@ def candidates(config: Config, ec2: Any, pricing: Any, more: Decimal) -> tuple[C
     return tuple(found)
 
 
-def _spot_prices(ec2: Any, types: tuple[str, ...]) -> dict[str, Decimal]:
+def _spot_prices(ec2: EC2Client, types: tuple[str, ...]) -> dict[str, Decimal]:
     """The dearest zone's price now: without a start AWS lists the past 90 days, in pages."""
     found = pages(
         ec2, "describe_spot_price_history", "SpotPriceHistory", InstanceTypes=list(types),

@@ -51,7 +51,9 @@ class Events:
     """What Ansible says while it runs: the last result of each host, and who failed in the end."""
 
     def __init__(self, tell: Tell | None) -> None:
-        self.tell, self.last, self.stats = tell, {}, {}
+        self.tell = tell
+        self.last: dict[str, Any] = {}
+        self.stats: dict[str, Any] = {}
 
     def seen(self, event: dict[str, Any]) -> bool:
         """Whether ansible-runner keeps the event in a file: results of hosts, and the end."""

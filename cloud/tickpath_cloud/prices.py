@@ -6,11 +6,14 @@ import json
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickpath_cloud.aws import pages
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.money import dollars
+
+if TYPE_CHECKING:
+    from mypy_boto3_pricing import PricingClient
 
 MONTH_HOURS = 730  # of a price by the month
 
@@ -53,7 +56,7 @@ NOTHING = Besides((), Decimal(0))
 
 
 def besides(
-    pricing: Any, region: str, volumes: list[tuple[str, int]], public_address: bool
+    pricing: PricingClient, region: str, volumes: list[tuple[str, int]], public_address: bool
 ) -> Besides:
     """`volumes`: type and GB of each."""
     parts = [
@@ -79,7 +82,9 @@ def an_hour(price: Decimal | None) -> str:
 DEDICATED_FEE = Decimal(2)
 
 
-def on_demand_price(pricing: Any, kind: str, region: str, tenancy: str = "Shared") -> Decimal:
+def on_demand_price(
+    pricing: PricingClient, kind: str, region: str, tenancy: str = "Shared"
+) -> Decimal:
     """`tenancy`: Shared or Dedicated."""
     wanted = {
         "instanceType": kind, "regionCode": region, "operatingSystem": "Linux",
@@ -95,7 +100,7 @@ def on_demand_price(pricing: Any, kind: str, region: str, tenancy: str = "Shared
     return price
 
 
-def hourly(pricing: Any, item: Item, region: str) -> Decimal | None:
+def hourly(pricing: PricingClient, item: Item, region: str) -> Decimal | None:
     """US dollars; None: the list has no such price for the region."""
     wanted = {item.field: item.value, "regionCode": region}
     for product in _products(pricing, item.service, wanted):
@@ -107,7 +112,7 @@ def hourly(pricing: Any, item: Item, region: str) -> Decimal | None:
     return None
 
 
-def _products(pricing: Any, service: str, wanted: dict[str, str]) -> list[dict[str, Any]]:
+def _products(pricing: PricingClient, service: str, wanted: dict[str, str]) -> list[dict[str, Any]]:
     filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in wanted.items()]
     found = pages(pricing, "get_products", "PriceList", ServiceCode=service, Filters=filters)
     return [json.loads(str(text)) for text in found]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tickpath_cloud import tags
 from tickpath_cloud.aws import drop, pages
 from tickpath_cloud.instances import of_hunt
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
 
 OURS = [{"Name": "tag-key", "Values": [tags.HUNT]}]
 PEERED = ["initiating-request", "pending-acceptance", "provisioning", "active"]
@@ -22,12 +25,12 @@ class Kind:
     operation: str  # describes those that there are
     key: str  # of the answer
     id: str
-    remove: Callable[[Any, dict], None]
+    remove: Callable[[EC2Client, dict], None]
     alive: tuple[str, list[str]] | None = None  # filter: AWS shows for a while what is gone
     tag_filters: bool = True  # the operation has them
     more: tuple[tuple[str, list[str]], ...] = ()  # arguments: AWS lists what others publish, too
 
-    def find(self, ec2: Any, hunt: str | None = None) -> list[dict]:
+    def find(self, ec2: EC2Client, hunt: str | None = None) -> list[dict]:
         """Those of one hunt, or of all."""
         alive = [{"Name": self.alive[0], "Values": self.alive[1]}] if self.alive else []
         tagged = (of_hunt(hunt) if hunt else OURS) if self.tag_filters else []
@@ -36,16 +39,16 @@ class Kind:
         return [resource for of, resource in held if of is not None and hunt in (None, of)]
 
 
-def _cancel(ec2: Any, reservation: dict) -> None:
+def _cancel(ec2: EC2Client, reservation: dict) -> None:
     known = reservation["CapacityReservationId"]
     drop(ec2.cancel_capacity_reservation, CapacityReservationId=known)
 
 
-def _delete_group(ec2: Any, group: dict) -> None:
+def _delete_group(ec2: EC2Client, group: dict) -> None:
     drop(ec2.delete_placement_group, GroupName=group["GroupName"])
 
 
-def _end_peering(ec2: Any, peering: dict) -> None:
+def _end_peering(ec2: EC2Client, peering: dict) -> None:
     """With its routes: in a VPC that is not ours they would be left behind."""
     known = peering["VpcPeeringConnectionId"]
     filters = [{"Name": "vpc-id", "Values": [peering["RequesterVpcInfo"]["VpcId"]]}]
@@ -59,22 +62,22 @@ def _end_peering(ec2: Any, peering: dict) -> None:
     drop(ec2.delete_vpc_peering_connection, VpcPeeringConnectionId=known)
 
 
-def _delete_security(ec2: Any, group: dict) -> None:
+def _delete_security(ec2: EC2Client, group: dict) -> None:
     drop(ec2.delete_security_group, GroupId=group["GroupId"])
 
 
-def _delete_gateway(ec2: Any, gateway: dict) -> None:
+def _delete_gateway(ec2: EC2Client, gateway: dict) -> None:
     known = gateway["InternetGatewayId"]
     for attached in gateway.get("Attachments", []):
         drop(ec2.detach_internet_gateway, InternetGatewayId=known, VpcId=attached["VpcId"])
     drop(ec2.delete_internet_gateway, InternetGatewayId=known)
 
 
-def _delete_subnet(ec2: Any, subnet: dict) -> None:
+def _delete_subnet(ec2: EC2Client, subnet: dict) -> None:
     drop(ec2.delete_subnet, SubnetId=subnet["SubnetId"])
 
 
-def _delete_vpc(ec2: Any, vpc: dict) -> None:
+def _delete_vpc(ec2: EC2Client, vpc: dict) -> None:
     drop(ec2.delete_vpc, VpcId=vpc["VpcId"])
 
 

@@ -7,12 +7,16 @@ removes them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tickpath_cloud import placement, removal, tags
 from tickpath_cloud.aws import call, drop, pages
 from tickpath_cloud.errors import Refused
 from tickpath_cloud.instances import end, instances
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_logs import CloudWatchLogsClient
 
 _STACK = "aws:cloudformation:stack-name"
 INSTANCE = "instance"
@@ -33,7 +37,7 @@ class Left:
         return f"{self.hunt:<24} {self.role:<10} {self.kind:<16} {self.id}  {state} {self.expires}"
 
 
-def find(ec2: Any, now: float) -> list[Left]:
+def find(ec2: EC2Client, now: float) -> list[Left]:
     """Everything that carries our tag and still exists, in the order in which AWS lets go."""
     running = _ours(instances(ec2, removal.OURS))
     # A group lives as long as instances of its hunt and role do: anchors get a later expiry.
@@ -54,7 +58,7 @@ LOG_GROUP = "log group"
 LOG_GROUPS = "/tickpath"  # their names begin so
 
 
-def log_groups(logs: Any, now: float) -> list[Left]:
+def log_groups(logs: CloudWatchLogsClient, now: float) -> list[Left]:
     """Those with our name and tag. Audits of reconcilers are their stacks', and stay."""
     found = []
     named = pages(logs, "describe_log_groups", "logGroups", logGroupNamePrefix=LOG_GROUPS)
@@ -78,7 +82,9 @@ def _left(kind: str, name: str, resource: dict, now: float, used: bool) -> Left:
     return Left(kind, name, hunt or "", role or "", expires, orphan, resource)
 
 
-def remove(ec2: Any, orphans: list[Left], logs: Any = None) -> list[str]:
+def remove(
+    ec2: EC2Client, orphans: list[Left], logs: CloudWatchLogsClient | None = None
+) -> list[str]:
     """Instances end; what was theirs is an orphan at the next sweep. Returns what AWS refused."""
     ids = [left.id for left in orphans if left.kind == INSTANCE]
     end(ec2, ids)
@@ -88,7 +94,7 @@ def remove(ec2: Any, orphans: list[Left], logs: Any = None) -> list[str]:
         if left.kind == INSTANCE:
             continue
         try:
-            if left.kind == LOG_GROUP:
+            if logs is not None and left.kind == LOG_GROUP:
                 drop(logs.delete_log_group, logGroupName=left.id)
             else:
                 by_name[left.kind].remove(ec2, left.resource)

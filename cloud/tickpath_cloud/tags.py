@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 HUNT = "tickpath:hunt"
 ROLE = "tickpath:role"  # the arm's name
 EXPIRES = "tickpath:expires"
 
 
-def tags(hunt: str, role: str, expires_at: float) -> list[dict[str, str]]:
+def tags(hunt: str, role: str, expires_at: float) -> list[Any]:
     return [
         {"Key": HUNT, "Value": hunt},
         {"Key": ROLE, "Value": role},

@@ -83,10 +83,12 @@ def load(directory: Path) -> Settings:
     """Those of the run in that directory."""
     file = directory / SETTINGS
     try:
-        held = json.loads(file.read_text())
+        held: dict[str, Any] = json.loads(file.read_text())
         for key in ("inventory", "collection"):
             held[key] = Path(held[key])
-        return Settings(**{k: tuple(v) if isinstance(v, list) else v for k, v in held.items()})
+        for key, entry in held.items():
+            held[key] = tuple(entry) if isinstance(entry, list) else entry
+        return Settings(**held)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise CloudError(f"cannot read {file} ({error}): name a run's directory") from error
 

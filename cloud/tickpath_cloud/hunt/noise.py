@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+Floats = Sequence[float] | np.ndarray
+
 SECONDS = (120.0, 600.0, 1800.0, 3600.0)
 SHARES = (0.25, 0.5, 0.75)
 WHITE_PRIOR = 0.75  # of independence; the rest is shared equally
@@ -97,13 +99,13 @@ class Noise:
         """Probability that the noise is not independent from block to block."""
         return float(1 - self.weights[0])
 
-    def scales(self, times: Sequence[float], signs: Sequence[float]) -> np.ndarray:
+    def scales(self, times: Floats, signs: Floats) -> np.ndarray:
         """Standard error of sum(signs * value) under each model."""
         mix = np.asarray(signs, dtype=float)
         spread = np.einsum("i,mij,j->m", mix, _correlation(np.asarray(times, dtype=float)), mix)
         return np.sqrt(spread * self.variances)
 
-    def mean_scales(self, times: Sequence[float]) -> np.ndarray:
+    def mean_scales(self, times: Floats) -> np.ndarray:
         return self.scales(times, np.full(len(times), 1 / len(times)))
 
     def half_width(self, scales: np.ndarray, confidence: float) -> float:

@@ -143,6 +143,7 @@ class Runner:
                 good = [arm for arm in arms if arm not in failed]
                 self.cloud.keep(good, state.settings.keep_seconds)
                 return {"event": "kept", "arms": list(arms), "failed": failed}
+        raise TypeError(f"nobody does {action}")
 
     def _launch(self, state: State, action: Launch) -> Event:
         candidate = action.candidate

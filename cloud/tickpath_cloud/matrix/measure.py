@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -124,11 +125,11 @@ class Measuring:
 
     def _phases(self) -> None:
         for row in self.rows.values():
-            self._phase(f"launch {row.cell.name}", lambda row=row: self._launch(row))
+            self._phase(f"launch {row.cell.name}", partial(self._launch, row))
         self._phase("settle", self._settle)
         for tuning, playbook in self.matrix.tunings.items():
             if playbook:
-                self._phase(f"tune {tuning}", lambda t=tuning, p=playbook: self._tune(t, p))
+                self._phase(f"tune {tuning}", partial(self._tune, tuning, playbook))
         if self.matrix.pair:
             self._phase("exchanges", self._exchanges)
         self._phase("run", self._run)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickpath_cloud import removal, tags
 from tickpath_cloud.aws import call, pages
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.instances import of_hunt
 from tickpath_cloud.share.offer import Offer
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
 
 SSH, EVERYWHERE = 22, "0.0.0.0/0"
 
@@ -18,7 +21,7 @@ class ReceiverNetwork:
     """Looks everything up by its tag before it makes it."""
 
     def __init__(
-        self, ec2: Any, offer: Offer, name: str, vpc: str, subnet: str, ssh_from: str
+        self, ec2: EC2Client, offer: Offer, name: str, vpc: str, subnet: str, ssh_from: str
     ) -> None:
         self.ec2, self.offer, self.name = ec2, offer, name
         self.own_vpc, self.own_subnet, self.ssh_from = vpc, subnet, ssh_from
@@ -73,9 +76,12 @@ class ReceiverNetwork:
         if not self.own_vpc:
             self._route(table, EVERYWHERE, {"GatewayId": self._gateway(vpc)})
 
-    def _route(self, table: dict, cidr: str, target: dict[str, str]) -> None:
+    def _route(self, table: dict, cidr: str, target: dict[str, Any]) -> None:
         there = [r for r in table["Routes"] if r.get("DestinationCidrBlock") == cidr]
-        where = {"RouteTableId": table["RouteTableId"], "DestinationCidrBlock": cidr}
+        where: dict[str, Any] = {
+            "RouteTableId": table["RouteTableId"],
+            "DestinationCidrBlock": cidr,
+        }
         if not there:
             call(self.ec2.create_route, **where, **target)
         elif not target.items() <= there[0].items():
@@ -128,7 +134,7 @@ class ReceiverNetwork:
         return found[0]["GroupId"]
 
     def _allow(self, group: str, protocol: str, port: int, cidr: str) -> None:
-        permission = {
+        permission: Any = {
             "IpProtocol": protocol, "FromPort": port, "ToPort": port,
             "IpRanges": [{"CidrIp": cidr}],
         }  # fmt: skip

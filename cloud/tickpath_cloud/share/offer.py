@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from tickpath_cloud import tags
 from tickpath_cloud.errors import CloudError
@@ -72,7 +73,8 @@ def allocate(pool: str, prefix: int, taken: Iterable[str]) -> str:
 def check_free(cidr: str, pool: str, taken: Iterable[str]) -> None:
     """For a network that the owner chose."""
     network = ipaddress.ip_network(cidr)
-    if not network.subnet_of(ipaddress.ip_network(pool)):
+    whole: Any = ipaddress.ip_network(pool)  # the same version of IP
+    if not network.subnet_of(whole):
         raise CloudError(f"{cidr} is not in the pool {pool}: the reconciler minds the pool alone")
     for other in taken:
         if _overlap(network, ipaddress.ip_network(other)):

@@ -237,7 +237,7 @@ class Owner:
         return self.settings.group or f"tickpath-{self.settings.name}"
 
     def _find_group(self) -> dict | None:
-        named = [{"Name": "group-name", "Values": [self._group_name()]}]
+        named: list[Any] = [{"Name": "group-name", "Values": [self._group_name()]}]
         found = call(self.ec2.describe_placement_groups, Filters=named)["PlacementGroups"]
         account = self._account()
         return next((g for g in found if f":{account}:" in g["GroupArn"]), None)
@@ -250,7 +250,7 @@ class Owner:
         if found is None and self.settings.group:
             raise CloudError(f"placement group {self.settings.group} does not exist: is it yours?")
         if found is None:
-            spec = [{"Key": reconcile.GRANT, "Value": self.settings.name}]
+            spec: list[Any] = [{"Key": reconcile.GRANT, "Value": self.settings.name}]
             try:
                 found = call(
                     self.ec2.create_placement_group, GroupName=self._group_name(),

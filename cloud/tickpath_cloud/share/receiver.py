@@ -206,7 +206,7 @@ class Receiver:
     def _ends(self) -> float:
         return self.clock() + 3600 * self.settings.ttl_hours
 
-    def _specifications(self, *kinds: str) -> list[dict]:
+    def _specifications(self, *kinds: str) -> list[Any]:
         held = tags.tags(self.name, "receiver", self._ends())
         return [{"ResourceType": kind, "Tags": held} for kind in kinds]
 

@@ -244,7 +244,7 @@ class Reconciler:
         )  # fmt: skip
 
     def _routes(self, opened: list[Opened]) -> None:
-        pool = ip_network(self.network.pool)
+        pool: Any = ip_network(self.network.pool)
         wanted = {
             (table, opening.grant.cidr): opening.peering
             for opening in opened

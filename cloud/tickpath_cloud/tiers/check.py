@@ -5,10 +5,13 @@ from __future__ import annotations
 import ipaddress
 import socket
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.errors import CloudError
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
 
 # Interfaces that are no host's: a hop hides behind them.
 INTERFACES = {
@@ -80,7 +83,7 @@ def _address(target: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
         raise CloudError(f"{target} has no address here ({error}): name an IP address") from error
 
 
-def _hops(ec2: Any, host: dict, address: Any) -> list[str]:
+def _hops(ec2: EC2Client, host: dict, address: Any) -> list[str]:
     """Route by route: behind an appliance or a NAT gateway its own subnet's routes decide."""
     hops: list[str] = []
     where: dict | None = host
@@ -92,7 +95,7 @@ def _hops(ec2: Any, host: dict, address: Any) -> list[str]:
     return hops
 
 
-def _way_back(ec2: Any, host: dict, there: dict | None) -> list[str]:
+def _way_back(ec2: EC2Client, host: dict, there: dict | None) -> list[str]:
     """Answers take the routes of the target's subnet, if those are this account's to see."""
     if there is None:
         return []
@@ -110,7 +113,7 @@ def _leaves(route: dict) -> bool:
     return bool(out) or route.get("GatewayId", "").startswith("igw-")
 
 
-def _route(ec2: Any, host: dict, address: Any) -> dict | None:
+def _route(ec2: EC2Client, host: dict, address: Any) -> dict | None:
     """The most specific one."""
     fitting = [
         route
@@ -124,7 +127,7 @@ def _length(route: dict) -> int:
     return ipaddress.ip_network(route["DestinationCidrBlock"]).prefixlen
 
 
-def _behind(ec2: Any, route: dict) -> dict | None:
+def _behind(ec2: EC2Client, route: dict) -> dict | None:
     """Subnet and VPC of the host that forwards; None: the way leaves this account's hosts."""
     if known := route.get("InstanceId"):
         found = call(ec2.describe_instances, InstanceIds=[known])["Reservations"]
@@ -155,7 +158,7 @@ def _hop(route: dict) -> str:
     return "an unknown hop"
 
 
-def _table(ec2: Any, host: dict) -> dict:
+def _table(ec2: EC2Client, host: dict) -> dict:
     for key, value in (("association.subnet-id", host["SubnetId"]), ("association.main", "true")):
         filters = [{"Name": key, "Values": [value]}, {"Name": "vpc-id", "Values": [host["VpcId"]]}]
         found = pages(ec2, "describe_route_tables", "RouteTables", Filters=filters)
@@ -164,14 +167,14 @@ def _table(ec2: Any, host: dict) -> dict:
     raise CloudError(f"{host['VpcId']} has no main route table")
 
 
-def _interface(ec2: Any, target: str) -> dict | None:
+def _interface(ec2: EC2Client, target: str) -> dict | None:
     """None: it is not of this account."""
     wanted = [{"Name": "addresses.private-ip-address", "Values": [target]}]
     found = pages(ec2, "describe_network_interfaces", "NetworkInterfaces", Filters=wanted)
     return found[0] if found else None
 
 
-def _zone(ec2: Any, host: dict, there: dict | None) -> list[str]:
+def _zone(ec2: EC2Client, host: dict, there: dict | None) -> list[str]:
     if there is None:
         return ["the target is another account's: compare zone ids and placement groups by hand"]
     both = sorted({host["SubnetId"], there["SubnetId"]})
@@ -180,7 +183,7 @@ def _zone(ec2: Any, host: dict, there: dict | None) -> list[str]:
     return [f"two zones lie on the way: {' and '.join(zones)}"] if len(zones) > 1 else []
 
 
-def _group(ec2: Any, host: dict, there: dict | None) -> list[str]:
+def _group(ec2: EC2Client, host: dict, there: dict | None) -> list[str]:
     """One cluster placement group for both is the shortest way there is."""
     known = ((there or {}).get("Attachment") or {}).get("InstanceId")
     if known is None:
