@@ -6,7 +6,9 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod calendar;
+pub mod clock_bound;
 pub mod kind;
+pub mod phc;
 pub mod random;
 #[allow(unsafe_code, clippy::disallowed_methods)]
 mod reading;

@@ -92,7 +92,7 @@ fn scales([before, after]: &[TimeBase; 2]) -> [[u64; 2]; 2] {
 
 /// Converts `at` from the first scale to the second, through two moments known on both. Rounds to
 /// the nearest.
-fn on_line(from: [u64; 2], to: [u64; 2], at: i128) -> i128 {
+pub(crate) fn on_line(from: [u64; 2], to: [u64; 2], at: i128) -> i128 {
     let [from, to] = [from, to].map(|ends| ends.map(i128::from));
     let (length, rise) = (from[1] - from[0], to[1] - to[0]);
     // Within some centuries of the readings nothing saturates.

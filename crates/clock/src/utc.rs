@@ -10,13 +10,42 @@ use std::collections::BTreeMap;
 pub struct Utc {
     /// Upper bound, ns; `None` if unknown.
     pub bound_ns: Option<u64>,
-    /// The source: `chrony`, or empty.
+    /// The source: `chrony`, `ClockBound`, or empty.
     pub from: String,
     /// Why the bound is unknown; empty if it is known.
     pub why: String,
     /// PTP hardware clocks of this machine, by name. Only the program that disciplines the wall
     /// clock knows how far it is from them.
     pub ptp_clocks: Vec<String>,
+    /// The bounds of all programs and drivers that state one; `bound_ns` is the tightest of those
+    /// about the wall clock.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+}
+
+/// A bound that a program or a driver states.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Claim {
+    /// `chrony`, `ClockBound`, or `phc_error_bound` of an interface, which is about its card's
+    /// clock and not about the wall clock.
+    pub from: String,
+    /// Upper bound, ns; `None` if it states none.
+    pub bound_ns: Option<u64>,
+    /// Why it states none; empty if it does.
+    pub why: String,
+}
+
+impl Claim {
+    /// A claim, or why there is none.
+    pub fn of(from: &str, bound_ns: Result<u64, String>) -> Claim {
+        let from = from.to_owned();
+        match bound_ns {
+            Ok(bound_ns) => Claim { from, bound_ns: Some(bound_ns), why: String::new() },
+            Err(why) => Claim { from, bound_ns: None, why },
+        }
+    }
 }
 
 /// Why chrony's output gives no bound.
@@ -28,6 +57,12 @@ pub enum ChronyError {
     /// chrony has no source.
     #[error("chrony is not synchronised")]
     NotSynchronised,
+    /// chrony follows a card's clock, whose own error is not in its bound.
+    #[error(
+        "chrony follows a PTP hardware clock and doesn't know how far that is from UTC, and no driver states it \
+         (phc_error_bound)"
+    )]
+    Phc,
     /// chrony's only source is its own clock.
     #[error("chrony follows this machine's own clock (`local`)")]
     Local,
@@ -39,16 +74,23 @@ pub enum ChronyError {
 const CHRONY_FIELDS: usize = 14;
 /// The reference id of the `local` directive, 127.127.1.1.
 const CHRONY_LOCAL: &str = "7F7F0101";
+/// The reference id of a PTP hardware clock, `PHC0` to `PHC9` in hexadecimal digits, without the
+/// last two.
+const CHRONY_PHC: &str = "504843";
 /// A larger bound, above one hour, counts as unknown.
 const BOUND_SECONDS_MAX: f64 = 3600.0;
 
 /// The bound, ns, from the output of `chronyc -n -c tracking`: the remaining offset, the root
 /// dispersion, and half of the root delay (chronyc(1), "tracking"). Assumes that the stratum-1
-/// server is right.
+/// server is right. A PTP hardware clock is no such server: its own bound, `phc_error_bound_ns`, is
+/// added (Amazon EC2 User Guide: PTP hardware clock error bound).
 ///
 /// # Errors
 /// If the text is something else, or chrony has no source but its own clock.
-pub fn chrony_bound_ns(tracking: &str) -> Result<u64, ChronyError> {
+pub fn chrony_bound_ns(
+    tracking: &str,
+    phc_error_bound_ns: Option<u64>,
+) -> Result<u64, ChronyError> {
     let unreadable = || ChronyError::Unreadable(tracking.trim().chars().take(200).collect());
     let fields: Vec<&str> = tracking.trim().split(',').collect();
     if fields.len() != CHRONY_FIELDS {
@@ -67,7 +109,11 @@ pub fn chrony_bound_ns(tracking: &str) -> Result<u64, ChronyError> {
         return Err(unreadable());
     }
     // A decimal with whole nanoseconds is not quite whole in binary.
-    Ok((bound * 1e9 - 1e-3).ceil() as u64)
+    let bound_ns = (bound * 1e9 - 1e-3).ceil() as u64;
+    match fields[0].starts_with(CHRONY_PHC) {
+        true => Ok(bound_ns.saturating_add(phc_error_bound_ns.ok_or(ChronyError::Phc)?)),
+        false => Ok(bound_ns),
+    }
 }
 
 /// Quality of the clocks by which both ends stamp.

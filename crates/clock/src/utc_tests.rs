@@ -11,19 +11,33 @@ const NOBODY: &str = "00000000,,0,0.000000000,0.000000000,0.000000000,0.00000000
 #[test]
 fn chronys_bound_is_offset_and_dispersion_and_half_the_delay() {
     // 6 523 + 1 100 737 + 13 639 022 / 2
-    assert_eq!(chrony_bound_ns(MANUAL), Ok(7_926_771));
-    assert_eq!(chrony_bound_ns(&MANUAL.replace("-0.000006523", "0.000006523")), Ok(7_926_771));
+    assert_eq!(chrony_bound_ns(MANUAL, None), Ok(7_926_771));
+    assert_eq!(
+        chrony_bound_ns(&MANUAL.replace("-0.000006523", "0.000006523"), None),
+        Ok(7_926_771)
+    );
 }
 
 #[test]
 fn who_follows_nobody_has_no_bound() {
-    assert_eq!(chrony_bound_ns(LOCAL), Err(ChronyError::Local));
-    assert_eq!(chrony_bound_ns(NOBODY), Err(ChronyError::NotSynchronised));
+    assert_eq!(chrony_bound_ns(LOCAL, None), Err(ChronyError::Local));
+    assert_eq!(chrony_bound_ns(NOBODY, None), Err(ChronyError::NotSynchronised));
+}
+
+/// Root delay and dispersion of a card's clock count from the card: tickpath showed 5 us where the
+/// card itself might be 25 us from UTC.
+#[test]
+fn a_card_that_chrony_follows_adds_its_own_bound() {
+    let phc = MANUAL.replace("CB00710F,203.0.113.15", "50484330,PHC0");
+    assert_eq!(chrony_bound_ns(&phc, Some(25_000)), Ok(7_926_771 + 25_000));
+    assert_eq!(chrony_bound_ns(&phc, None), Err(ChronyError::Phc));
+    assert_eq!(chrony_bound_ns(MANUAL, Some(25_000)), Ok(7_926_771), "it follows a server");
 }
 
 #[test]
 fn anything_else_is_not_chronys_word() {
-    let unreadable = |text: &str| matches!(chrony_bound_ns(text), Err(ChronyError::Unreadable(_)));
+    let unreadable =
+        |text: &str| matches!(chrony_bound_ns(text, None), Err(ChronyError::Unreadable(_)));
     assert!(unreadable(""));
     assert!(unreadable("506 Cannot talk to daemon"));
     assert!(unreadable(&MANUAL.replace("0.013639022", "-0.01")));
@@ -35,7 +49,7 @@ fn anything_else_is_not_chronys_word() {
 proptest! {
     #[test]
     fn no_text_breaks_it(text in ".{0,200}", fields in proptest::collection::vec("[-0-9.eN]{0,12}", 14)) {
-        let _ = chrony_bound_ns(&text);
-        let _ = chrony_bound_ns(&fields.join(","));
+        let _ = chrony_bound_ns(&text, None);
+        let _ = chrony_bound_ns(&fields.join(","), None);
     }
 }

@@ -28,6 +28,8 @@ pub mod permissions;
 pub mod placement;
 pub mod probe;
 pub mod processes;
+#[allow(unsafe_code)]
+pub mod ptp;
 pub mod root;
 pub mod scheduling;
 pub mod storage;

@@ -2,15 +2,20 @@
 //! chrony.
 
 use crate::root::Root;
+use clock::clock_bound::{ClockBoundError, clock_bound_ns};
 use clock::time_base::TimeBase;
-use clock::utc::{Utc, chrony_bound_ns};
-use clock::{Clock, Deadline};
+use clock::utc::{Claim, Utc, chrony_bound_ns};
+use clock::{Clock, Deadline, monotonic_ns};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Time limit for chrony's client, which asks a daemon on this machine.
 const CHRONY_PATIENCE: Duration = Duration::from_secs(1);
+/// Where ClockBound's daemon shares its bound, versions 2 and 1.
+const CLOCK_BOUND: [&str; 2] = ["var/run/clockbound/shm0", "var/run/clockbound/shm"];
+/// How often its memory is read until the daemon has not written meanwhile.
+const CLOCK_BOUND_TRIES: usize = 10;
 /// Longest answer that is read, bytes.
 const ANSWER_BYTES_MAX: u64 = 4096;
 
@@ -31,30 +36,76 @@ pub fn of_this_machine() -> Utc {
     utc(&Root::system(), "chronyc")
 }
 
-/// Largest distance of the wall clock from UTC, by `chronyc -n -c tracking`; `chronyc` is the
-/// client's path.
+/// Largest distance of the wall clock from UTC: the tightest bound of those that chrony
+/// (`chronyc -n -c tracking`; `chronyc` is the client's path) and ClockBound's daemon state.
 pub fn utc(root: &Root, chronyc: &str) -> Utc {
     let ptp_clocks = ptp_clocks(root);
-    let told = tracking(chronyc)
-        .and_then(|answer| chrony_bound_ns(&answer).map_err(|error| error.to_string()));
-    match told {
-        Ok(bound_ns) => Utc {
-            bound_ns: Some(bound_ns),
-            from: "chrony".to_owned(),
-            why: String::new(),
-            ptp_clocks,
-        },
-        Err(mut why) => {
-            if !ptp_clocks.is_empty() {
-                why += "; there is a PTP clock, but only phc2sys knows the wall clock's distance from it, and does not report it";
-            }
-            Utc { bound_ns: None, from: String::new(), why, ptp_clocks }
+    let cards = card_bounds(root);
+    let card_ns = cards.iter().filter_map(|claim| claim.bound_ns).max();
+    let told = ask(chronyc, "tracking")
+        .and_then(|answer| chrony_bound_ns(&answer, card_ns).map_err(|error| error.to_string()));
+    let chrony = Claim::of("chrony", told);
+    let clock_bound = clock_bound(root).map(|bound| Claim::of("ClockBound", bound));
+    let of_the_wall: Vec<Claim> = [Some(chrony), clock_bound].into_iter().flatten().collect();
+    let tightest = of_the_wall.iter().filter(|claim| claim.bound_ns.is_some());
+    let tightest = tightest.min_by_key(|claim| claim.bound_ns).cloned();
+    let mut why: Vec<&str> = of_the_wall.iter().map(|claim| claim.why.as_str()).collect();
+    if !ptp_clocks.is_empty() {
+        why.push("there is a PTP clock, but only phc2sys knows the wall clock's distance from it, and does not report it");
+    }
+    let why = why.join("; ");
+    let claims = of_the_wall.iter().cloned().chain(cards).collect();
+    match tightest {
+        Some(Claim { bound_ns, from, .. }) => {
+            Utc { bound_ns, from, why: String::new(), ptp_clocks, claims }
         }
+        None => Utc { bound_ns: None, from: String::new(), why, ptp_clocks, claims },
     }
 }
 
+/// How far each card says that its own clock is from UTC: `phc_error_bound` of the driver ENA, ns
+/// (Documentation/networking/device_drivers/ethernet/amazon/ena.rst).
+fn card_bounds(root: &Root) -> Vec<Claim> {
+    let nics = root.names("sys/class/net").unwrap_or_default();
+    let bound = |nic: &String| {
+        let path = format!("sys/class/net/{nic}/device/phc_error_bound");
+        let from = format!("phc_error_bound of {nic}");
+        let unreadable = || "the driver states none now".to_owned();
+        root.exists(&path).then(|| Claim::of(&from, root.read_value(&path).ok_or_else(unreadable)))
+    };
+    nics.iter().filter_map(bound).collect()
+}
+
+/// The bound of ClockBound's daemon; `None` where there is no such daemon.
+fn clock_bound(root: &Root) -> Option<Result<u64, String>> {
+    let path = CLOCK_BOUND.iter().map(|path| root.path(path)).find(|path| path.exists())?;
+    for _ in 0..CLOCK_BOUND_TRIES {
+        let read = || std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()));
+        let (first, second) = match (read(), read()) {
+            (Ok(first), Ok(second)) => (first, second),
+            (Err(why), _) | (_, Err(why)) => return Some(Err(why)),
+        };
+        // The daemon may write while it is read.
+        if first == second {
+            match clock_bound_ns(&first, monotonic_ns()) {
+                Err(ClockBoundError::Unfinished) => {}
+                told => return Some(told.map_err(|error| error.to_string())),
+            }
+        }
+    }
+    Some(Err(ClockBoundError::Unfinished.to_string()))
+}
+
+/// chrony's sources, as `chronyc -n -c sources` prints them.
+///
+/// # Errors
+/// Why there are none: chrony is not installed, or does not answer.
+pub fn chrony_sources() -> Result<String, String> {
+    ask("chronyc", "sources")
+}
+
 /// The names of the PTP clocks, as `ptp0 (ena-ptp-05)`.
-fn ptp_clocks(root: &Root) -> Vec<String> {
+pub fn ptp_clocks(root: &Root) -> Vec<String> {
     let numbers = root.numbered("sys/class/ptp", "ptp").unwrap_or_default();
     let name = |number| {
         let name = root.read_text(format!("sys/class/ptp/ptp{number}/clock_name"));
@@ -63,10 +114,10 @@ fn ptp_clocks(root: &Root) -> Vec<String> {
     numbers.into_iter().map(name).collect()
 }
 
-/// The output of chrony's client, or why there is none.
-fn tracking(chronyc: &str) -> Result<String, String> {
+/// The answer of chrony's client, or why there is none.
+fn ask(chronyc: &str, question: &str) -> Result<String, String> {
     let mut command = Command::new(chronyc);
-    command.args(["-n", "-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());
+    command.args(["-n", "-c", question]).stdin(Stdio::null()).stderr(Stdio::null());
     let mut client = match command.stdout(Stdio::piped()).spawn() {
         Ok(client) => client,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -155,6 +206,42 @@ mod tests {
         // An emulator starts a missing program, which then ends with 127.
         let is_said = absent.why.contains("not installed") || absent.why.contains("127");
         assert!(is_said && !absent.why.contains("PTP"), "{}", absent.why);
+    }
+
+    /// The card's bound is about the card, and is added where chrony follows it. The bound of
+    /// ClockBound, which is wider here, is shown too.
+    #[test]
+    fn all_claims_are_shown_and_the_tightest_about_the_wall_clock_counts() {
+        let phc = SYNCHRONISED.replace("CB00710F,203.0.113.15", "50484330,PHC0");
+        let (directory, client) = machine(&phc, 0);
+        let root = Root::at(directory.path());
+        let file = |path: &str, bytes: &[u8]| {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        };
+        let without = utc(&root, &client);
+        assert_eq!(without.bound_ns, None);
+        assert!(without.why.contains("phc_error_bound"), "{}", without.why);
+        file("sys/class/net/ens5/device/phc_error_bound", b"25000\n");
+        file("sys/class/net/lo/mtu", b"65536\n");
+        let with = utc(&root, &client);
+        assert_eq!((with.bound_ns, with.from.as_str()), (Some(8_000 + 25_000), "chrony"));
+        assert_eq!(with.claims[1], Claim::of("phc_error_bound of ens5", Ok(25_000)));
+        let mut segment = [0x414D_5A4E_u32, 0x4342_0200, 72].map(u32::to_ne_bytes).concat();
+        segment.extend([1u16, 2].map(u16::to_ne_bytes).concat());
+        segment.extend([0i64, 0, i64::MAX / 2, 0, 60_000].map(i64::to_ne_bytes).concat());
+        segment.extend([0u32, 0, 1, 0].map(u32::to_ne_bytes).concat());
+        file("var/run/clockbound/shm", &segment);
+        let both = utc(&root, &client);
+        assert_eq!((both.bound_ns, both.from.as_str()), (Some(33_000), "chrony"));
+        assert_eq!(both.claims[1], Claim::of("ClockBound", Ok(60_000)));
+        let alone = utc(&root, "/nowhere/chronyc");
+        assert_eq!((alone.bound_ns, alone.from.as_str()), (Some(60_000), "ClockBound"));
+        file("var/run/clockbound/shm", b"something else, of another program");
+        let broken = utc(&root, "/nowhere/chronyc");
+        assert_eq!(broken.bound_ns, None);
+        assert!(broken.why.contains("not a segment"), "{}", broken.why);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use host::Root;
 use record::doctor::{Finding, Findings, Grade, SCHEMA};
 
-use crate::checks::{load, machine, permission};
+use crate::checks::{load, machine, permission, time};
 use crate::inspection::Inspection;
 use crate::setting::{JudgedSetting, Judgement, Value};
 use crate::settings;
@@ -22,7 +22,7 @@ struct Check {
 }
 
 /// All of them, the most important first.
-static CHECKS: [Check; 17] = [
+static CHECKS: [Check; 18] = [
     Check {
         id: "cores.count",
         why: "The exchange and the client spin on a core each; the kernel, the shell and all daemons \
@@ -77,6 +77,17 @@ static CHECKS: [Check; 17] = [
         what_to_do: "See clock.source; where the counter itself is slow, the hypervisor traps it: use \
                      another instance type.",
         judge: load::clock_cost,
+    },
+    Check {
+        id: "time.source",
+        why: "Stamps of several hosts are compared by their wall clocks: a card's PTP clock bounds their error \
+              to some 10 us, NTP to some 100 us. Two programs, or a mixture of sources, are as good as the \
+              worst of them; NTP may also smear leap seconds, which a PTP clock does not.",
+        what_to_do: "Switch a PTP clock of ENA on (nic.ptp; on EC2 in a placement group with the strategy \
+                     precision-time). Then in chrony.conf `refclock PHC /dev/ptp0 poll 0 delay 0.000010 prefer`, \
+                     `noselect` behind other servers, and restart chronyd. End all other programs that set \
+                     the clock: systemctl disable --now systemd-timesyncd.",
+        judge: time::source,
     },
     Check {
         id: "probe.cache_line",

@@ -11,6 +11,7 @@ use host::{HostError, Permissions, Root, Scheduling, Topology, ethtool};
 use record::machine::Fingerprint;
 
 use crate::boot::{Word, words_of};
+use crate::checks::time::TimeSources;
 use crate::place::Place;
 use crate::system::{Machine, System};
 use crate::watch::Activity;
@@ -34,6 +35,8 @@ pub struct Inspection {
     pub nic_nodes: BTreeMap<String, usize>,
     /// Attributes of each network interface that only `ethtool` shows, by its names.
     pub nic_attributes: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Clocks of this machine, and programs that set them.
+    pub time: TimeSources,
     /// Resource limits and capabilities of this process.
     pub permissions: Permissions,
     /// Whether a thread could get a real-time class, with the system's error if not; `None` if not
@@ -65,6 +68,7 @@ impl Inspection {
             interrupts: host::interrupts::read(root),
             nic_nodes: nic_nodes(root),
             nic_attributes,
+            time: TimeSources::read(root),
             permissions: Permissions::read(root),
             real_time: None,
             watched: None,

@@ -3,3 +3,4 @@
 pub(crate) mod load;
 pub(crate) mod machine;
 pub(crate) mod permission;
+pub(crate) mod time;

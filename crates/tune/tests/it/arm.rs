@@ -74,6 +74,7 @@ fn a_graviton_guest() {
         &room.examine(),
         expect![[r#"
             fit on [2, 3]
+            warn time.source: no program sets the wall clock
             warn host.virtual: a virtual machine (Amazon EC2 c8g.xlarge)
             warn kernel.nohz_full: cores 2-3 with a tick
             warn sched.fair_server: 50000000 ns of each second are kept for other threads
@@ -134,6 +135,7 @@ fn nothing_at_all() {
             unknown load.average: the load average can't be read
             unknown host.steal: the cores have not run long enough to tell
             unknown clock.cost: was not measured
+            unknown time.source: processes can't be listed
             unknown probe.cache_line: was not measured
             unknown probe.blocking: was not measured
             unknown irq.came: the interrupts can't be read

@@ -91,6 +91,7 @@ fn a_nitro_guest() {
         expect![[r#"
             not fit on [0, 1]
             bad host.steal: 2.44 % of the time that core 1 wanted, since the start
+            warn time.source: no program sets the wall clock
             warn irq.came: on cores 0-1 in 2.0 s: nvme0q0 2.0/s, ena-mgmnt@pci:0000:00:05.0 0.5/s, Rescheduling interrupts (RES) 0.5/s
             warn host.virtual: a virtual machine on kvm (Amazon EC2 m7i.xlarge)
             warn permission.real_time: no CAP_SYS_NICE, and RLIMIT_RTPRIO is 0
@@ -228,6 +229,7 @@ fn a_container() {
             warn sched.autogroup: on
             warn limit.memlock: 65536 bytes at most
             warn thp.enabled: always
+            unknown time.source: a container doesn't see which program sets its host's clock
             unknown irq.came: the interrupts can't be read
             unknown workqueue.cpumask: can't be read here
             unknown kernel.mitigations: the kernel doesn't say

@@ -95,6 +95,7 @@ fn tuned() {
         &TUNED_ROOM.examine(),
         expect![[r#"
             fit on [2, 3]
+            warn time.source: no program sets the wall clock
             ok cores.count: 8 of 8 may be used, 2-3 would be measured on
             ok cores.placement: cores 2-3 lie on one NUMA node, no two are siblings
             ok cgroup.cpu_max: no limit
@@ -241,6 +242,7 @@ fn untuned() {
             bad load.on_siblings: 50.0 % of 2.0 s on core 7, the busiest; busiest on any core: backup job (77) 1.00 s
             warn load.on_cores: 1.0 % of 2.0 s on core 1, the busiest; busiest on any core: backup job (77) 1.00 s
             warn load.average: 1.35 threads in the last minute
+            warn time.source: no program sets the wall clock
             warn probe.blocking: 62000 ns between cores 1 and 3
             warn irq.came: on cores 1,3 in 2.0 s: mlx5_comp0@pci:0000:18:00.0 100.0/s, TLB shootdowns (TLB) 1.0/s
             warn nic.node: ens1f0np0 is on node 0, cores 1,3 are not
