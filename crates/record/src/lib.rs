@@ -35,6 +35,7 @@ pub mod runtime;
 #[cfg(test)]
 mod schema;
 pub mod side_by_side;
+pub mod size_fit;
 pub mod sweep;
 pub mod text;
 pub mod tick;

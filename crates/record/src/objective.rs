@@ -1,7 +1,8 @@
 //! An objective: a limit for a figure of a record, such as `p99 < 100us`.
 
+use crate::Load;
 use crate::RunRecord;
-use crate::comparison::selector::{BadSelector, Selector};
+use crate::comparison::selector::{BadSelector, Figure, Selector};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -29,6 +30,15 @@ impl Objective {
     /// it.
     pub fn value_ns(&self, record: &RunRecord) -> Option<u64> {
         self.selector.value(record)
+    }
+
+    /// Whether a load of datagrams lost any, if that is what the objective asks: that the slowest
+    /// reply came in the time that was waited for it. Losses are counted, so that no bracket is
+    /// needed. `None` for other objectives and loads.
+    pub fn loses(&self, load: &Load) -> Option<bool> {
+        let patience_ns = load.datagrams?.patience_ns;
+        let asks = self.selector.figure == Figure::Max && self.limit_ns == patience_ns;
+        asks.then_some(load.lost > 0)
     }
 
     /// Whether `ns` meets it.
@@ -120,12 +130,29 @@ impl FromStr for Objective {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Datagrams;
     use proptest::prelude::*;
 
     fn parsed(text: &str) -> (String, u64, bool) {
         let objective: Objective = text.parse().unwrap();
         assert_eq!(objective.to_string().parse::<Objective>().unwrap(), objective);
         (objective.to_string(), objective.limit_ns, objective.or_equal)
+    }
+
+    /// The maximum has no bracket, so that no rate could be told to lose nothing.
+    #[test]
+    fn whether_datagrams_were_lost_needs_no_bracket() {
+        let load = |lost, patience_ns| Load {
+            lost,
+            datagrams: Some(Datagrams { patience_ns, late: 0 }),
+            ..Load::default()
+        };
+        let loses = |text: &str, load: &Load| text.parse::<Objective>().unwrap().loses(load);
+        assert_eq!(loses("request.service.max < 1s", &load(0, 1_000_000_000)), Some(false));
+        assert_eq!(loses("request.service.max < 1s", &load(1, 1_000_000_000)), Some(true));
+        assert_eq!(loses("request.service.max < 900ms", &load(1, 1_000_000_000)), None);
+        assert_eq!(loses("p99 < 1s", &load(1, 1_000_000_000)), None);
+        assert_eq!(loses("max < 1s", &Load { lost: 1, ..Load::default() }), None);
     }
 
     #[test]

@@ -335,6 +335,9 @@ pub struct RunRecord {
     /// its machine, the hash of its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<serde_json::Value>,
+    /// Round trips against the length of messages, where subjects differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_fit: Option<crate::size_fit::SizeFit>,
     /// The subjects in the order of the scenario, then `floor`, then `hiccup`.
     pub subjects: Vec<Subject>,
 }

@@ -109,10 +109,18 @@ impl Point {
         let is_overloaded = subject
             .is_some_and(|subject| is_overloaded(&subject.load, rate_per_second, record.runs));
         let bracket = objective.and_then(|objective| objective.selector.bracket(record));
+        let loses = objective.zip(subject).and_then(|(one, subject)| one.loses(&subject.load));
         let outcome = match (objective, bracket) {
             // Unsent messages count as lost, but the load is the cause.
             _ if is_overloaded => Outcome::Overloaded,
             _ if record.is_void() => Outcome::Void,
+            _ if loses.is_some() => {
+                if loses == Some(true) {
+                    Outcome::Missed
+                } else {
+                    Outcome::Met
+                }
+            }
             (None, _) if record.holds(0.5) || record.ratio_holds(0.5) => Outcome::Met,
             (None, _) => Outcome::Undecided,
             (Some(objective), Some([_, high])) if objective.is_met_by(high) => Outcome::Met,

@@ -7,7 +7,9 @@ use crate::measure::measurement::{Measurement, Words};
 use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
-use crate::tables::network::{Protocol, REQUEST};
+use crate::tables::network::{
+    FORWARD, HEADER_BYTES, MESSAGE_BYTES_MAX, Protocol, REQUEST, REVERSE, STAMPED_BYTES,
+};
 use crate::tables::subject::Subject;
 
 /// The kind.
@@ -36,12 +38,21 @@ impl Measurement for Network {
             "subject.scheduling",
             "subject.backend",
             "subject.placement",
+            "subject.message_bytes",
             "subject.inject",
         ]
     }
 
     fn replies(&self) -> &'static [&'static str] {
         &[REQUEST]
+    }
+
+    fn series(&self) -> Vec<&'static str> {
+        vec![REQUEST, FORWARD, REVERSE, "send"]
+    }
+
+    fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
+        scenario.request.one_way || ![FORWARD, REVERSE].contains(&series)
     }
 
     fn has_exchange(&self) -> bool {
@@ -68,6 +79,10 @@ impl Measurement for Network {
         scenario.load.check()?;
         checks::exchange(scenario)?;
         scenario.request.check()?;
+        let why = "two hosts have two clocks, whose offset would be in the figure: leave it out, and \
+                   read the round trip";
+        let has_clock = scenario.exchange.start || !scenario.request.one_way;
+        require(has_clock, "request.one_way", true, why)?;
         if scenario.request.protocol == Protocol::Udp {
             let (gateways, backend) = (scenario.exchange.gateways, &scenario.exchange.backend);
             let why = "an echo over UDP has one thread: use 0";
@@ -79,6 +94,11 @@ impl Measurement for Network {
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
         checks::client(subject)?;
+        let least = if scenario.request.one_way { STAMPED_BYTES } else { HEADER_BYTES };
+        let bytes = subject.message_bytes;
+        let holds = bytes == 0 || (least..=MESSAGE_BYTES_MAX).contains(&bytes);
+        let why = format!("0 (as in request), or {least} to {MESSAGE_BYTES_MAX} bytes");
+        require(holds, &key_of(subject, "message_bytes"), bytes, why)?;
         if scenario.request.protocol == Protocol::Udp {
             takes_datagrams(&key_of(subject, "backend"), &subject.backend)?;
         }

@@ -5,6 +5,7 @@ use crate::faults::{DatagramHarm, Inject};
 use crate::range::{OutOfRange, require};
 use crate::tables::load::{Load, check_seconds};
 use crate::trust::Trust;
+use clock::Clock;
 use host::scheduling::Scheduling;
 use record::MessageBytes;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct DatagramPlan {
     pub bytes: MessageBytes,
     /// Time after which a request without its reply is lost, ms.
     pub patience_ms: u64,
+    /// The echo's clock, whose stamps split a round trip; `None`: its replies have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_way: Option<Clock>,
     /// Faults of the replies that arrive.
     #[serde(default, skip_serializing_if = "DatagramHarm::is_none")]
     pub harm: DatagramHarm,
@@ -121,6 +125,8 @@ mod tests {
     fn a_plan_survives_its_file() {
         let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
         let harm = DatagramHarm { drop_every: 100, ..DatagramHarm::default() };
+        let one_way = Some(Clock::calibrate());
+        let stamped = DatagramPlan { bytes, patience_ms: 1, one_way, harm };
         let dropping = Inject { drop_every: 100, ..Inject::default() };
         for (wire, inject) in [
             (Wire::WebsocketJson, dropping),
@@ -129,7 +135,7 @@ mod tests {
             (Wire::Bare(bytes), Inject::default()),
             (Wire::BareRequests(bytes), Inject::default()),
             (Wire::BareDatagrams(bytes), Inject::default()),
-            (Wire::Datagrams(DatagramPlan { bytes, patience_ms: 1, harm }), Inject::default()),
+            (Wire::Datagrams(stamped), Inject::default()),
         ] {
             let harmless = inject.is_none();
             let plan = OrdersPlan {

@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 
 /// The series of requests.
 pub const REQUEST: &str = "request";
+/// The series of one-way scenarios: from the client to the echo, and back.
+pub const FORWARD: &str = "forward";
+/// See [`FORWARD`].
+pub const REVERSE: &str = "reverse";
+/// Bytes of the shortest message that is stamped at both ends.
+pub const STAMPED_BYTES: usize = HEADER_BYTES + 24;
 /// Bytes of a raw message before its padding.
 pub const HEADER_BYTES: usize = 16;
 /// The longest raw message.
@@ -37,6 +43,9 @@ pub struct Request {
     pub bytes: usize,
     /// Length of a reply.
     pub reply_bytes: usize,
+    /// Whether the echo stamps too, so that each direction is a series of its own. Both ends are on
+    /// one host, which has one clock, and speak UDP.
+    pub one_way: bool,
     /// Time after which a request over UDP without its reply is lost, ms.
     pub patience_ms: u64,
     /// The network interface that messages go through; empty: the first one that says its node.
@@ -51,6 +60,7 @@ impl Default for Request {
             protocol: Protocol::Tcp,
             bytes: 256,
             reply_bytes: 256,
+            one_way: false,
             patience_ms: 1_000,
             interface: String::new(),
             inject: DatagramHarm::default(),
@@ -79,12 +89,28 @@ impl Request {
             self.bytes
         );
         let fits = !is_udp || self.reply_bytes <= self.bytes;
-        require(fits, "request.reply_bytes", self.reply_bytes, why)
+        require(fits, "request.reply_bytes", self.reply_bytes, why)?;
+        let why = "the echo stamps datagrams only: set request.protocol to udp";
+        require(!self.one_way || is_udp, "request.one_way", true, why)?;
+        let why = format!("with one_way a reply has room for stamps: at least {STAMPED_BYTES}");
+        let has_room = !self.one_way || self.reply_bytes >= STAMPED_BYTES;
+        require(has_room, "request.reply_bytes", self.reply_bytes, why)
     }
 
-    /// Both messages of a pair are requests.
-    pub fn message_bytes(&self) -> MessageBytes {
-        let (request, reply) = (self.bytes as u64, self.reply_bytes as u64);
+    /// Packets of a message of that length over an Ethernet of 1 500 bytes: the kernel fragments a
+    /// datagram at multiples of 8 bytes, and leaves 12 bytes of a segment to TCP's time stamps.
+    pub fn packets(&self, bytes: u64) -> u64 {
+        match self.protocol {
+            Protocol::Tcp => bytes.div_ceil(1_448),
+            Protocol::Udp => (bytes + 8).div_ceil(1_480),
+        }
+    }
+
+    /// Both messages of a pair are requests. `both` is a length of its own for requests and
+    /// replies; 0: none.
+    pub fn message_bytes(&self, both: usize) -> MessageBytes {
+        let or_own = |bytes: usize| if both > 0 { both as u64 } else { bytes as u64 };
+        let (request, reply) = (or_own(self.bytes), or_own(self.reply_bytes));
         MessageBytes { order: request, order_reply: reply, cancel: request, cancel_reply: reply }
     }
 }

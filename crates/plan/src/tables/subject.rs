@@ -29,6 +29,8 @@ pub struct Subject {
     pub tls: bool,
     /// For `network`: on which socket its thread runs, and where the interface's interrupts go.
     pub placement: Placement,
+    /// For `network`: length of its requests and replies; 0: those of `[request]`.
+    pub message_bytes: usize,
     /// Faults to inject; only tickpath's own client can.
     pub inject: Inject,
 }
@@ -44,6 +46,7 @@ impl Default for Subject {
             command: Vec::new(),
             tls: false,
             placement: Placement::Baseline,
+            message_bytes: 0,
             inject: Inject::default(),
         }
     }

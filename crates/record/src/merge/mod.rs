@@ -84,6 +84,7 @@ pub fn merge(parts: &[Part], void_parts: VoidParts) -> Result<MergeResult, Merge
         merged_from: sources.into_iter().map(|source| source.origin).collect(),
         // These belong to one time on one machine, and can't be merged.
         noise: None,
+        size_fit: None,
         subjects,
         ..first.record.clone()
     };

@@ -29,6 +29,7 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
         false => core_matrix::text(&mut out, record),
     }
     engine::text(&mut out, record);
+    size_fit(&mut out, record);
     over_the_floor(&mut out, record);
     tick::text(&mut out, record);
     noise::text(&mut out, record);
@@ -109,6 +110,21 @@ fn merged_from(out: &mut Terminal, record: &RunRecord) {
     if let Some(sources) = words::merged_from(record) {
         wrap(out, "  ", &sources);
     }
+}
+
+fn size_fit(out: &mut Terminal, record: &RunRecord) {
+    let Some(fit) = &record.size_fit else { return };
+    let further = fit.per_further_packet_ns.map_or(String::new(), |ns| {
+        format!("; each packet beyond the first adds {}", short_ns(ns))
+    });
+    let line = format!(
+        "a round trip takes {} and {:.2} ns a byte (p50, messages of one packet, within {:.0} % of \
+         each){further}",
+        short_ns(fit.per_message_ns),
+        fit.per_byte_ns,
+        fit.deviation * 100.0
+    );
+    wrap(out, "  ", &line);
 }
 
 /// The percentile of that name.

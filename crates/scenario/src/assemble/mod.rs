@@ -10,11 +10,13 @@ use clock::calendar::utc;
 use host::Cores;
 use noise::hiccup;
 use plan::Scenario;
+use plan::tables::ticks::Network;
 use record::directory::hlog;
 use record::hlog::Totals;
 use record::machine::{self, Machine};
 use record::merge::pooling::{self, Judging};
 use record::noise::Noise;
+use record::size_fit::SizeFit;
 use record::{self, Kind, LeftOutRun, Load, RunRecord, SCHEMA, Subject, Verdict};
 use record::{over_floor, regimes};
 use serde_json::Value;
@@ -110,8 +112,22 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
             .flat_map(|run| &run.measured)
             .find_map(|one| one.result.exchange.clone()),
         disturber: largest::largest(conduct, parts.entrants, runs),
+        size_fit: size_fit(scenario, &subjects),
         subjects,
     }
+}
+
+/// The line of latency against length, of `network` scenarios whose subjects differ in it.
+fn size_fit(scenario: &Scenario, subjects: &[Subject]) -> Option<SizeFit> {
+    let request = &scenario.request;
+    let differs = scenario.subject.iter().any(|subject| subject.message_bytes > 0);
+    let packets = |bytes: u64| match (scenario.exchange.start, scenario.network) {
+        // The network between two hosts may have any MTU.
+        (false, _) => None,
+        (true, Network::Loopback) => Some(1),
+        (true, Network::Veth) => Some(request.packets(bytes)),
+    };
+    differs.then(|| SizeFit::of(subjects, packets)).flatten()
 }
 
 /// The scenario with the chosen cores and the contents of its risk profile; a path alone would not

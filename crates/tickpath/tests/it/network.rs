@@ -145,3 +145,89 @@ fn keys_that_contradict_udp_are_named() {
         assert!(said.contains(says), "{sets:?}: {said}");
     }
 }
+
+/// Short runs of the scenarios over datagrams whose record has more than a round trip.
+fn quick(scenario: &str, sets: &[&str]) -> (serde_json::Value, String) {
+    let runs = tempfile::tempdir().unwrap();
+    let mut command = tickpath();
+    command.args(["run", scenario, "--quiet", "--out"]).arg(runs.path());
+    let short = ["runs=2", "warm_up_seconds=0.1", "seconds=0.3", "hiccup_seconds=0"];
+    for set in short.iter().chain(["exchange.backend=block"].iter()).chain(sets) {
+        command.args(["--set", set]);
+    }
+    let done = command.output().unwrap();
+    let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+    let record = record(&only_run(runs.path()));
+    assert_eq!(record["complete"], true, "{said}");
+    assert_eq!(record["void_because"].as_array().map_or(0, Vec::len), 0, "{said}");
+    (record, said)
+}
+
+#[test]
+fn one_way_has_a_series_for_each_direction() {
+    let sets = ["subject.rust.backend=block", "load.rate_per_second=2000"];
+    let (record, _) = quick("net-one-way", &sets);
+    for (name, kind) in [
+        ("forward", "response"),
+        ("forward", "service"),
+        ("reverse", "service"),
+        ("request", "response"),
+    ] {
+        let one = series(&record, "rust", name, kind);
+        assert_eq!(one["pooled"]["count"], 1_200, "{one}");
+    }
+    // The halves are parts of the whole.
+    let p50 = |name| series(&record, "rust", name, "service")["pooled"]["p50"].as_u64().unwrap();
+    assert!(p50("forward") > 0 && p50("forward") < p50("request"), "{record}");
+    let done = tickpath()
+        .args(["run", "net-one-way", "--set", "exchange.start=false", "--connect", "127.0.0.1:9"])
+        .output()
+        .unwrap();
+    let said = text(&done.stderr);
+    assert!(done.status.code() == Some(2) && said.contains("two clocks"), "{said}");
+}
+
+#[test]
+fn sizes_have_a_line_through_them() {
+    let blocks: Vec<String> = [16, 64, 256, 512, 1024, 1400, 2048, 4096, 8192]
+        .map(|bytes| format!("subject.bytes-{bytes}.backend=block"))
+        .to_vec();
+    let mut sets: Vec<&str> = blocks.iter().map(String::as_str).collect();
+    sets.extend(["request.protocol=udp", "seconds=0.5"]);
+    let (record, said) = quick("net-size", &sets);
+    let lengths: Vec<u64> = record["subjects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["load"]["message_bytes"]["order"].as_u64().unwrap())
+        .collect();
+    assert_eq!(lengths, [16, 64, 256, 512, 1024, 1400, 2048, 4096, 8192]);
+    let fit = &record["size_fit"];
+    assert!(fit["per_message_ns"].as_f64() > Some(0.0), "{fit}");
+    // Over loopback 8 KB are one packet.
+    assert!(fit["per_further_packet_ns"].is_null(), "{fit}");
+    assert!(said.contains("ns a byte"), "{said}");
+}
+
+/// A lost datagram is as slow as the wait for it, so the search of a rate without loss is one for a
+/// latency below that.
+#[test]
+fn the_search_for_a_rate_without_loss_sees_a_loss() {
+    let runs = tempfile::tempdir().unwrap();
+    let sweep = |drop_every: &str| {
+        let mut command = tickpath();
+        command.args(["sweep", "net-pps", "--rates", "2k", "--slo", "request.service.max < 1s"]);
+        command.args(BOTH_BLOCK).args(["--quiet", "--json", "--out"]).arg(runs.path());
+        for set in ["runs=2", "warm_up_seconds=0", "seconds=0.3", drop_every] {
+            command.args(["--set", set]);
+        }
+        let done = command.output().unwrap();
+        let said = text(&done.stderr);
+        serde_json::from_slice::<serde_json::Value>(&done.stdout).expect(&said)
+    };
+    let good = sweep("request.inject.drop_every=0");
+    // On a busy machine it may be overloaded, which is no loss.
+    assert_ne!(good["points"][0]["outcome"], "missed", "{good}");
+    let lossy = sweep("request.inject.drop_every=100");
+    assert_ne!(lossy["points"][0]["outcome"], "met", "{lossy}");
+}

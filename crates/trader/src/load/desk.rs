@@ -7,7 +7,7 @@ use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
 use host::thread::Usage;
-use plan::tables::network::REQUEST;
+use plan::tables::network::{FORWARD, REQUEST, REVERSE};
 use record::{Datagrams, Kind, Load, MessageBytes};
 use transport::{Ready, StreamId, StreamRead, Streams, Write};
 
@@ -28,6 +28,18 @@ pub(crate) static SERIES_OF_REQUESTS: [Series; 6] = [
     Series::new(REQUEST, Kind::Service),
     Series::new("cycle", Kind::Service),
     Series::new("send", Kind::Lateness),
+];
+/// Requests whose replies are stamped: also each direction of its own.
+pub(crate) static SERIES_OF_BOTH_WAYS: [Series; 9] = [
+    Series::new(REQUEST, Kind::Response),
+    Series::new(REQUEST, Kind::Service),
+    Series::new(REQUEST, Kind::Response),
+    Series::new(REQUEST, Kind::Service),
+    Series::new("cycle", Kind::Service),
+    Series::new("send", Kind::Lateness),
+    Series::new(FORWARD, Kind::Response),
+    Series::new(FORWARD, Kind::Service),
+    Series::new(REVERSE, Kind::Service),
 ];
 pub(crate) const ORDER_RESPONSE: usize = 0;
 pub(crate) const ORDER_SERVICE: usize = 1;
@@ -172,10 +184,15 @@ impl<E: OrderProtocol> Desk<E> {
 
     /// Its messages are datagrams, whose replies are waited for so long. `rate_per_second` is that
     /// of the schedule: lost ones keep their slots meanwhile.
-    pub(crate) fn over_datagrams(mut self, patience_ns: u64, rate_per_second: f64) -> Desk<E> {
+    pub(crate) fn over_datagrams(
+        mut self,
+        patience_ns: u64,
+        rate_per_second: f64,
+        splits_ways: bool,
+    ) -> Desk<E> {
         let slots = slots_of(patience_ns, rate_per_second);
         self.in_flight = InFlight::with_slots(slots);
-        self.patience = Some(Patience::new(patience_ns, slots));
+        self.patience = Some(Patience::new(patience_ns, slots, splits_ways));
         self.load.datagrams = Some(Datagrams { patience_ns, late: 0 });
         self
     }
@@ -428,6 +445,10 @@ impl<E: OrderProtocol> Desk<E> {
         sum.0 += 1;
         sum.1 += received.bytes as u64;
         let at_ns = received.first_byte_ns;
+        if let Some(echo) = self.entry.stamps() {
+            let came_ns = [echo.received_ns, at_ns.saturating_sub(echo.sent_ns)];
+            self.record_ways(&stamps, came_ns);
+        }
         self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
         if self.load.rate_per_second_offered.is_some() {
             self.recorder.record(response, at_ns.saturating_sub(stamps.intended_ns));

@@ -137,3 +137,44 @@ fn an_order_waits_while_its_slot_is_unanswered() {
     desk.handle(Ready::Readable(StreamId(0)));
     assert!(desk.order(ring, 0, 0).is_some());
 }
+
+/// Two requests that are due together: two datagrams, each with the stamp of its own write. The
+/// reply to the first one never comes, and that to the second one comes twice.
+#[test]
+fn each_datagram_has_a_write_and_a_stamp_of_its_own() {
+    let script = Scripted::default();
+    let (recorder, drain) = recorder(&SERIES_OF_REQUESTS, 1.0);
+    let streams = Box::new(script.clone());
+    let entry = Raw::new(BYTES, 1, true);
+    let mut desk = Desk::new(Clock::calibrate(), streams, &[StreamId(0)], entry, recorder)
+        .of_requests()
+        .over_datagrams(1_000, 1.0, false);
+    desk.load.rate_per_second_offered = Some(1.0);
+    desk.start_measuring(0);
+    desk.order(0, 0, 100).unwrap();
+    desk.order(1, 0, 100).unwrap();
+    script.0.borrow_mut().writes.extend([(200, 1_000), (200, 1_100)]);
+    desk.flush();
+    for stamp_ns in [1_600, 1_700] {
+        script.0.borrow_mut().reads.push_back((reply(b'O', 300, 1), stamp_ns));
+        desk.handle(Ready::Readable(StreamId(0)));
+    }
+    assert!(!desk.expire(1_999), "it is still waited for");
+    assert!(desk.expire(2_050));
+    assert_eq!(desk.answered, [(Reply::Lost(Message::Order, 0), 0)]);
+    // After that time it is late, and then a duplicate.
+    for stamp_ns in [2_100, 2_200] {
+        script.0.borrow_mut().reads.push_back((reply(b'O', 300, 0), stamp_ns));
+        desk.handle(Ready::Readable(StreamId(0)));
+    }
+    assert_eq!((desk.load.received, desk.load.lost, desk.load.duplicated), (1, 1, 2));
+    assert_eq!(desk.load.datagrams.unwrap().late, 1);
+    assert_eq!(
+        totals(desk, drain),
+        [
+            row("t.request.response", 1_500, 1_950),
+            row("t.request.service", 500, 1_050),
+            row("t.send.lateness", 900, 1_000)
+        ]
+    );
+}

@@ -3,13 +3,20 @@
 //! the replies that did arrive would look better than what a user of the network saw.
 
 use crate::load::desk::{CANCEL_RESPONSE, Desk, ORDER_RESPONSE};
-use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Order, Progress};
+use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Order, Progress, Stamps};
 use crate::load::session::{Message, OrderProtocol, Reply};
 use std::collections::VecDeque;
+
+/// The series that only stamped replies fill.
+const FORWARD_RESPONSE: usize = 6;
+const FORWARD_SERVICE: usize = 7;
+const REVERSE_SERVICE: usize = 8;
 
 /// How long replies are waited for, and for which.
 pub(super) struct Patience {
     patience_ns: u64,
+    /// Each direction is a series of its own.
+    splits_ways: bool,
     /// Messages in the order of sending. Some are answered: those are dropped when they come to the
     /// front, or when nothing else fits in.
     sent: VecDeque<(u64, Message)>,
@@ -28,9 +35,9 @@ pub(super) fn slots_of(patience_ns: u64, rate_per_second: f64) -> usize {
 }
 
 impl Patience {
-    pub(super) fn new(patience_ns: u64, slots: usize) -> Patience {
+    pub(super) fn new(patience_ns: u64, slots: usize, splits_ways: bool) -> Patience {
         // Twice as many as can be unanswered, so that dropping the others makes room for long.
-        Patience { patience_ns, sent: VecDeque::with_capacity(4 * slots) }
+        Patience { patience_ns, splits_ways, sent: VecDeque::with_capacity(4 * slots) }
     }
 
     #[inline]
@@ -119,6 +126,20 @@ impl<E: OrderProtocol> Desk<E> {
         if self.load.rate_per_second_offered.is_some() {
             self.recorder.record(response, now_ns.saturating_sub(stamps.intended_ns));
         }
+        // In which direction it was lost is not known, so it bounds both.
+        if self.patience.as_ref().is_some_and(|patience| patience.splits_ways) {
+            self.record_ways(&stamps, [now_ns, now_ns.saturating_sub(stamps.sent_ns)]);
+        }
+    }
+
+    /// Records both directions: when the echo had the message, and the time of its reply's way.
+    #[inline]
+    pub(super) fn record_ways(&mut self, stamps: &Stamps, [came_ns, reverse_ns]: [u64; 2]) {
+        if self.load.rate_per_second_offered.is_some() {
+            self.recorder.record(FORWARD_RESPONSE, came_ns.saturating_sub(stamps.intended_ns));
+        }
+        self.recorder.record(FORWARD_SERVICE, came_ns.saturating_sub(stamps.sent_ns));
+        self.recorder.record(REVERSE_SERVICE, reverse_ns);
     }
 
     /// Counts a reply to a message that does not wait for one: `before` is what it was.

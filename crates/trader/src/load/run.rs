@@ -1,6 +1,6 @@
 //! One run of one plan: connect, log on, warm up, measure, drain, report.
 
-use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
+use crate::load::desk::{Desk, SERIES, SERIES_OF_BOTH_WAYS, SERIES_OF_REQUESTS};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{Raw, greet};
@@ -140,7 +140,11 @@ fn measure(
     stop: &AtomicBool,
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
-    let clock = Clock::calibrate();
+    let given = match plan.wire {
+        Wire::Datagrams(DatagramPlan { one_way, .. }) => one_way,
+        _ => None,
+    };
+    let clock = given.unwrap_or_else(Clock::calibrate);
     let lanes = plan.load.connections;
     match plan.wire {
         Wire::WebsocketJson => measure_over(plan, stop, clock, WebSocket::new(plan), reporter),
@@ -148,7 +152,8 @@ fn measure(
             measure_over(plan, stop, clock, Raw::new(bytes, lanes, false), reporter)
         }
         Wire::Datagrams(DatagramPlan { bytes, .. }) => {
-            measure_over(plan, stop, clock, Raw::new(bytes, lanes, true), reporter)
+            let raw = Raw::new(bytes, lanes, true).stamped(given.is_some());
+            measure_over(plan, stop, clock, raw, reporter)
         }
         Wire::Bare(bytes) | Wire::BareRequests(bytes) | Wire::BareDatagrams(bytes) => {
             measure_bare(plan, stop, clock, bytes, reporter)
@@ -191,10 +196,11 @@ fn measure_over<E: OrderProtocol>(
     if plan.wire.is_requests() {
         desk = desk.of_requests();
     }
-    if let Some(DatagramPlan { patience_ms, .. }) = datagrams {
+    if let Some(DatagramPlan { patience_ms, one_way, .. }) = datagrams {
         let is_open = plan.load.model == Model::Open;
         let rate_per_second = if is_open { plan.load.rate_per_second } else { 0.0 };
-        desk = desk.over_datagrams(patience_ms * 1_000_000, rate_per_second);
+        let patience_ns = patience_ms * 1_000_000;
+        desk = desk.over_datagrams(patience_ns, rate_per_second, one_way.is_some());
     }
     // Last, so that the set-up above does not run in a real-time class.
     host::thread::set_scheduling(plan.scheduling)?;
@@ -219,8 +225,12 @@ fn measure_over<E: OrderProtocol>(
 }
 
 /// The series of a load over that wire.
-fn series(wire: Wire) -> &'static [Series; 6] {
-    if wire.is_requests() { &SERIES_OF_REQUESTS } else { &SERIES }
+fn series(wire: Wire) -> &'static [Series] {
+    match wire {
+        Wire::Datagrams(DatagramPlan { one_way: Some(_), .. }) => &SERIES_OF_BOTH_WAYS,
+        wire if wire.is_requests() => &SERIES_OF_REQUESTS,
+        _ => &SERIES,
+    }
 }
 
 fn measure_bare(

@@ -22,13 +22,15 @@ struct Echo {
 
 impl Echo {
     fn start() -> Echo {
+        Echo::start_by(Clock::calibrate())
+    }
+
+    fn start_by(clock: Clock) -> Echo {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let thread = std::thread::spawn(move || {
-            serve(&socket, false, Clock::calibrate(), &stopped).unwrap()
-        });
+        let thread = std::thread::spawn(move || serve(&socket, false, clock, &stopped).unwrap());
         Echo { address, stop, thread: Some(thread) }
     }
 }
@@ -50,6 +52,7 @@ fn plan(address: SocketAddr, directory: &tempfile::TempDir, load: Load) -> Order
         wire: Wire::Datagrams(DatagramPlan {
             bytes: BYTES,
             patience_ms: 300,
+            one_way: None,
             harm: DatagramHarm::default(),
         }),
         backend: "block".into(),
@@ -67,7 +70,8 @@ fn plan(address: SocketAddr, directory: &tempfile::TempDir, load: Load) -> Order
 }
 
 fn harmed(mut plan: OrdersPlan, harm: DatagramHarm) -> OrdersPlan {
-    plan.wire = Wire::Datagrams(DatagramPlan { bytes: BYTES, patience_ms: 300, harm });
+    plan.wire =
+        Wire::Datagrams(DatagramPlan { bytes: BYTES, patience_ms: 300, one_way: None, harm });
     plan
 }
 
@@ -205,6 +209,38 @@ fn a_late_reply_is_lost_and_counted_as_late() {
         assert!((5..10).contains(&load.datagrams.unwrap().late), "{load:?}");
         assert_eq!(load.duplicated, 0, "{load:?}");
     });
+}
+
+/// Both directions together are less than the round trip by the echo's own work, for each request;
+/// a loss bounds both, because nobody knows in which it was lost.
+#[test]
+fn each_direction_is_a_part_of_the_round_trip() {
+    let clock = Clock::calibrate();
+    let echo = Echo::start_by(clock);
+    for (model, drop_every) in [(Model::Open, 0), (Model::PingPong, 0), (Model::Open, 40)] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut plan = plan(echo.address, &directory, Load { model, ..open_load() });
+        let harm = DatagramHarm { drop_every, ..DatagramHarm::default() };
+        let one_way = Some(clock);
+        plan.wire = Wire::Datagrams(DatagramPlan { bytes: BYTES, patience_ms: 300, one_way, harm });
+        let (result, totals) = run(&plan);
+        let load = result.load;
+        assert!(result.complete && load.sent > 0, "{load:?}");
+        assert_eq!(load.lost, load.sent.checked_div(drop_every).unwrap_or(0));
+        let of = |series: &str| &totals[&format!("t.{series}")];
+        for series in ["forward.service", "reverse.service", "request.service"] {
+            assert_eq!(of(series).len(), load.sent, "{series}");
+            assert!(of(series).count_between(300_000_000, u64::MAX) >= load.lost, "{series}");
+        }
+        assert_eq!(totals.contains_key("t.forward.response"), model == Model::Open);
+        // 0 would be a stamp of another clock. Histograms round up by at most a thousandth.
+        assert!(of("forward.service").min() > 0 && of("reverse.service").min() > 0);
+        if load.lost == 0 {
+            let sum = of("forward.service").mean() + of("reverse.service").mean();
+            let whole = of("request.service").mean();
+            assert!(sum <= whole * 1.002 && sum > whole * 0.3, "{sum} of {whole}");
+        }
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Kind of a message whose reply carries a count and two stamps.
 pub const STAMPED: u8 = b'S';
 /// Bytes of the shortest reply that carries them.
-pub const STAMPED_BYTES: usize = HEADER_BYTES + 24;
+pub use plan::tables::network::STAMPED_BYTES;
 /// Limit on the senders of stamped messages that are counted at the same time.
 const SENDERS_MAX: usize = 4096;
 /// A sender that was silent for so long may be forgotten when there are too many.

@@ -8,6 +8,7 @@ use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
 use crate::kind::{orders, rules};
 use crate::launch::observer::Observer;
 use crate::launch::{Launch, MarketData};
+use clock::Clock;
 use host::Root;
 use plan::Scenario;
 use plan::process::orders::{DatagramPlan, Wire};
@@ -28,8 +29,8 @@ impl Runner for Network {
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
         let _steered = steer(launch)?;
-        let wire = wire(launch);
         launch.with_exchange(MarketData::default(), |_, echo| {
+            let wire = wire(launch, echo.clock)?;
             observer
                 .during(launch, |teller| orders::trade(launch, echo, wire, teller))
                 .map(Outcome::from)
@@ -56,19 +57,27 @@ impl Runner for Network {
 }
 
 /// The encoding of a subject's or a bare echo's messages.
-fn wire(launch: &Launch) -> Wire {
+fn wire(launch: &Launch, clock: Option<Clock>) -> Result<Wire, ConductError> {
     let request = &launch.conduct.scenario.request;
-    let bytes = request.message_bytes();
-    match (launch.has_datagrams(), launch.entrant.is_bare) {
+    let subject = &launch.conduct.scenario.subject[launch.entrant.index];
+    let bytes = request.message_bytes(subject.message_bytes);
+    let one_way = clock.filter(|_| request.one_way);
+    if request.one_way && one_way.is_none() {
+        return Err(
+            launch.failed("the echo did not say its clock; this is a bug in tickpath".to_owned())
+        );
+    }
+    Ok(match (launch.has_datagrams(), launch.entrant.is_bare) {
         (false, false) => Wire::Requests(bytes),
         (false, true) => Wire::BareRequests(bytes),
         (true, true) => Wire::BareDatagrams(bytes),
         (true, false) => Wire::Datagrams(DatagramPlan {
             bytes,
             patience_ms: request.patience_ms,
+            one_way,
             harm: request.inject,
         }),
-    }
+    })
 }
 
 /// A request over datagrams may be lost: then it is in the log with the time that was waited.

@@ -7,6 +7,7 @@ pub(super) mod websocket;
 use crate::session::codec::StampedReply;
 use std::io;
 use transport::Connection;
+use transport::echo::datagrams::EchoStamps;
 
 /// One of an order's two messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,12 @@ pub trait OrderProtocol {
     /// # Errors
     /// If the stream can't be decoded any more, in words.
     fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String>;
+
+    /// The other end's stamps in the reply that [`OrderProtocol::next`] gave last, on the clock of
+    /// the plan.
+    fn stamps(&self) -> Option<EchoStamps> {
+        None
+    }
 
     /// The first rejection or unexpected message, in words, for the record.
     fn first_complaint(&self) -> Option<&str>;

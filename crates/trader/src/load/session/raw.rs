@@ -6,6 +6,7 @@ use record::MessageBytes;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
 use transport::Connection;
+use transport::echo::datagrams::{EchoStamps, STAMPED};
 use transport::echo::{self, Inbound};
 
 pub(crate) struct Raw {
@@ -14,6 +15,10 @@ pub(crate) struct Raw {
     lanes: Vec<Inbound>,
     /// Each read gives one datagram, which is one reply.
     datagrams: bool,
+    /// The echo stamps its replies.
+    stamped: bool,
+    /// Stamps of the latest reply.
+    stamps: Option<EchoStamps>,
 }
 
 const ORDER: u8 = b'O';
@@ -35,7 +40,14 @@ impl Raw {
             cancel: (fit(bytes.cancel), fit(bytes.cancel_reply)),
             lanes: (0..lanes).map(|_| Inbound::default()).collect(),
             datagrams,
+            stamped: false,
+            stamps: None,
         }
+    }
+
+    /// Asks for stamps in each reply, if `stamped`.
+    pub(crate) fn stamped(self, stamped: bool) -> Raw {
+        Raw { stamped, ..self }
     }
 }
 
@@ -49,7 +61,12 @@ impl OrderProtocol for Raw {
             Message::Order => (self.order, ORDER),
             Message::Cancel => (self.cancel, CANCEL),
         };
-        echo::Message { length_bytes, reply_bytes, kind, sequence: number }.encode(out);
+        // A stamped message has that kind, and says in its sequence which one it is.
+        let (kind, sequence) = match self.stamped {
+            false => (kind, number),
+            true => (STAMPED, 2 * number + u64::from(message == Message::Cancel)),
+        };
+        echo::Message { length_bytes, reply_bytes, kind, sequence }.encode(out);
     }
 
     fn space(&mut self, lane: usize) -> &mut [u8] {
@@ -62,8 +79,11 @@ impl OrderProtocol for Raw {
 
     fn next(&mut self, lane: usize, _: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
         let inbound = &mut self.lanes[lane];
-        let taken = match (inbound.take(), self.datagrams) {
-            (Ok(Some(taken)), _) => taken,
+        let taken = match (inbound.take_with_body(), self.datagrams) {
+            (Ok(Some((message, first_byte_ns, body))), _) => {
+                self.stamps = EchoStamps::decode(body).filter(|_| message.kind == STAMPED);
+                (message, first_byte_ns)
+            }
             (Ok(None), false) => return Ok(None),
             (Err(error), false) => return Err(error.to_string()),
             // The rest of a datagram is no message.
@@ -80,12 +100,21 @@ impl OrderProtocol for Raw {
             reply: match message.kind {
                 ORDER => Reply::Ack(Message::Order, message.sequence),
                 CANCEL => Reply::Ack(Message::Cancel, message.sequence),
+                STAMPED if self.stamped && self.stamps.is_some() => {
+                    let is_cancel = message.sequence % 2 == 1;
+                    let which = if is_cancel { Message::Cancel } else { Message::Order };
+                    Reply::Ack(which, message.sequence / 2)
+                }
                 HELLO if self.datagrams => Reply::Aside,
                 _ => Reply::Unexpected,
             },
             first_byte_ns,
             bytes: usize::from(message.length_bytes),
         }))
+    }
+
+    fn stamps(&self) -> Option<EchoStamps> {
+        self.stamps
     }
 
     fn first_complaint(&self) -> Option<&str> {
