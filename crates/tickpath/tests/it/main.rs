@@ -12,6 +12,7 @@ mod endpoint;
 mod engine;
 mod gateway_process;
 mod gateways;
+mod guides;
 mod history;
 mod idle;
 mod inject;
