@@ -167,7 +167,12 @@ fn each_clients_service_time_encloses_the_packets() {
                 }
             };
             assert_eq!(seen.contradiction(), None, "{} {name}: {seen:?}", client.name);
-            assert!(seen.wire.min >= DELAY_US * 1000, "{} {name}: {seen:?}", client.name);
+            // Of 301 orders of one run, one took 982 us: the stamps are the wall clock's, which may
+            // be set. A stamp of the wrong packet is wrong in each run.
+            if seen.wire.min < DELAY_US * 1000 {
+                why = format!("less than the delay on the wire: {seen:?}");
+                continue;
+            }
             // A disturbed run may have too few orders for a p50. The minimum tells a stamp at the
             // wrong call as well: it is off in each order.
             let offset_ns = seen.offset_ns("p50").or_else(|| seen.offset_ns("min"));
