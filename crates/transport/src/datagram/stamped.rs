@@ -159,7 +159,7 @@ mod tests {
         };
         let wall_ns = || clock::wall_ns();
         let mut bytes = [0; 16];
-        // Regression: the kernel begins to stamp what arrives soon after it is asked to, not at once.
+        // Regression: the kernel stamps what arrives soon after it is asked to, not at once.
         let deadline = clock::Deadline::after(std::time::Duration::from_secs(20));
         loop {
             other.send(b"pong").unwrap();

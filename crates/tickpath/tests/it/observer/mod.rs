@@ -167,8 +167,8 @@ fn each_clients_service_time_encloses_the_packets() {
                 }
             };
             assert_eq!(seen.contradiction(), None, "{} {name}: {seen:?}", client.name);
-            // Of 301 orders of one run, one took 982 us: the stamps are the wall clock's, which may
-            // be set. A stamp of the wrong packet is wrong in each run.
+            // Regression: one order of 301 in one run took 982 us. The stamps are the wall clock's,
+            // which may be set; a stamp of the wrong packet is wrong in each run.
             if seen.wire.min < DELAY_US * 1000 {
                 why = format!("less than the delay on the wire: {seen:?}");
                 continue;
