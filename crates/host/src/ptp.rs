@@ -40,7 +40,9 @@ mod tests {
     #[test]
     fn what_is_no_ptp_clock_is_an_error() {
         let error = read(Path::new("/dev/null")).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(libc::ENOTTY), "{error}");
+        // An emulator of another processor does not know the request at all.
+        let expected = [libc::ENOTTY, libc::ENOSYS].map(Some);
+        assert!(expected.contains(&error.raw_os_error()), "{error}");
         assert!(read(Path::new("/no/such/ptp")).is_err());
     }
 
