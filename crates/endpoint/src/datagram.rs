@@ -5,7 +5,7 @@ use crate::timed::{StepTimer, is_empty};
 use clock::random::SplitMix64;
 use plan::tables::endpoint::PAYLOAD_BYTES_MAX;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use transport::datagram::{KernelStamps, StampedSocket};
 
 /// Limit on the datagrams that are read before a ping: a flood must not keep it from being sent.
@@ -97,8 +97,7 @@ impl Echo {
     }
 
     /// Sends a datagram and waits for the same bytes. With `stamp` the kernel stamps it. After a
-    /// loss the socket is another one, so that
-    /// a late echo can't be taken for a later one's.
+    /// loss the socket is another one, so that a late echo can't be taken for a later one's.
     ///
     /// # Errors
     /// If nobody listens there, or as the socket's.
@@ -152,11 +151,7 @@ impl Echo {
 }
 
 fn connected(address: SocketAddr, timed: &StepTimer<'_>) -> io::Result<UdpSocket> {
-    let socket = match address {
-        SocketAddr::V4(_) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
-        SocketAddr::V6(_) => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))?,
-    };
-    socket.connect(address)?;
+    let socket = transport::datagram::connected(address)?;
     socket.set_read_timeout(Some(timed.patience))?;
     socket.set_nonblocking(timed.spins)?;
     Ok(socket)

@@ -41,6 +41,11 @@ pub const BACKENDS: [Backend; 4] = [SPIN, BLOCK, IO_URING, IO_URING_SPIN];
 /// Limit on an exchange's gateway threads.
 pub const GATEWAYS_MAX: usize = 64;
 
+/// Whether the backend of that name keeps datagrams apart.
+pub fn takes_datagrams(name: &str) -> bool {
+    [SPIN.name, BLOCK.name].contains(&name)
+}
+
 /// There is no backend of that name.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no backend {name:?}; there are: {known}")]

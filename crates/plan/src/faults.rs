@@ -91,9 +91,7 @@ impl Inject {
         if inject.stall_ms == 0 {
             inject.stall_every_ms = 0;
         }
-        let keys = inject.keys().map(|(key, value)| (key, *value));
-        let set = keys.iter().filter(|(_, value)| *value > 0);
-        set.map(|(key, value)| format!("{key}={value}")).collect()
+        set_keys(inject.keys().map(|(key, value)| (key, *value)))
     }
 
     fn keys(&mut self) -> [(&'static str, &mut u64); 4] {
@@ -135,17 +133,19 @@ impl DatagramHarm {
     /// The faults as `KEY=VALUE`; `None` if there are none.
     pub fn words(&self) -> Option<String> {
         let DatagramHarm { drop_every, duplicate_every, reorder_every } = *self;
-        let parts: Vec<String> = [
+        let parts = set_keys([
             ("drop_every", drop_every),
             ("duplicate_every", duplicate_every),
             ("reorder_every", reorder_every),
-        ]
-        .into_iter()
-        .filter(|(_, every)| *every > 0)
-        .map(|(key, every)| format!("{key}={every}"))
-        .collect();
+        ]);
         (!parts.is_empty()).then(|| parts.join(" "))
     }
+}
+
+/// The keys that are not 0, as `KEY=VALUE`.
+fn set_keys<const N: usize>(keys: [(&str, u64); N]) -> Vec<String> {
+    let set = keys.into_iter().filter(|(_, value)| *value > 0);
+    set.map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ fn datagrams(
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
     let row = transport::backend(&arguments.backend)?.row;
-    if ![backend::SPIN, backend::BLOCK].contains(&row) {
+    if !backend::takes_datagrams(row.name) {
         bail!("--backend {}: an echo over datagrams takes spin or block", row.name);
     }
     let address = &arguments.listen;

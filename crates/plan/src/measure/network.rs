@@ -1,7 +1,7 @@
 //! `network`: requests and replies of fixed lengths, over TCP or UDP. Four placements of threads
 //! and of the network interface's interrupts show what it costs to cross sockets.
 
-use crate::backend::{BLOCK, SPIN};
+use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::{OutOfRange, require};
@@ -79,8 +79,8 @@ impl Measurement for Network {
         scenario.load.check()?;
         checks::exchange(scenario)?;
         scenario.request.check()?;
-        let why = "two hosts have two clocks, whose offset would be in the figure: leave it out, and \
-                   read the round trip";
+        let why = "two hosts have two clocks, whose offset would be in the figure: leave it out, \
+                   and read the round trip";
         let has_clock = scenario.exchange.start || !scenario.request.one_way;
         require(has_clock, "request.one_way", true, why)?;
         if scenario.request.protocol == Protocol::Udp {
@@ -119,6 +119,5 @@ impl Measurement for Network {
 
 /// Checks that a backend can keep datagrams apart.
 fn takes_datagrams(key: &str, backend: &str) -> Result<(), OutOfRange> {
-    let takes = [SPIN.name, BLOCK.name].contains(&backend);
-    require(takes, key, backend, "over UDP it is spin or block")
+    require(backend::takes_datagrams(backend), key, backend, "over UDP it is spin or block")
 }

@@ -93,13 +93,22 @@ const FLOW_BUFFER_BYTES: usize = 8 << 20;
 ///
 /// # Errors
 /// If the kernel has no socket for it.
-pub fn flow_to(peer: SocketAddr) -> io::Result<UdpSocket> {
+pub fn connected(peer: SocketAddr) -> io::Result<UdpSocket> {
     let any: SocketAddr = match peer {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     let socket = UdpSocket::bind(any)?;
     socket.connect(peer)?;
+    Ok(socket)
+}
+
+/// As [`connected`], with room for the replies of a load.
+///
+/// # Errors
+/// As [`connected`]; or if the kernel rejects the size.
+pub fn flow_to(peer: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = connected(peer)?;
     set_receive_buffer(&socket, FLOW_BUFFER_BYTES).map_err(DatagramError::into_io)?;
     Ok(socket)
 }

@@ -6,10 +6,10 @@
 //! other busy. docs/internals/wire.md describes the messages.
 
 use crate::datagram::{DatagramError, set_receive_buffer};
-use crate::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message};
+use crate::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message, is_nothing};
 use clock::Clock;
 use std::collections::HashMap;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -173,10 +173,6 @@ pub fn serve(
         }
     }
     Ok(echo.counts)
-}
-
-fn is_nothing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 #[cfg(test)]

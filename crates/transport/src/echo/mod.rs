@@ -19,12 +19,18 @@ pub mod ticker;
 
 use crate::serve::{Full, Outbound, Service};
 use crate::streams::StreamId;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 /// Bytes of a message before its padding; the longest message.
 pub use plan::tables::network::{HEADER_BYTES, MESSAGE_BYTES_MAX};
 
 const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Whether a socket has nothing, or takes nothing, at the moment.
+pub fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
 
 /// A message or a reply, without its padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -142,19 +142,15 @@ pub(crate) fn greet(flow: &mut Connection) -> io::Result<()> {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 std::thread::sleep(HELLO_PATIENCE);
             }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                ) => {}
+            Err(error) if echo::is_nothing(&error) => {}
             Err(error) => return Err(error),
         }
     }
     Err(io::Error::new(
         ErrorKind::TimedOut,
         format!(
-            "no answer to {HELLOS_MAX} datagrams: start `tickpath exchange --echo --datagrams` there, and let \
-             UDP through to it"
+            "no answer to {HELLOS_MAX} datagrams: start `tickpath exchange --echo --datagrams` \
+             there, and let UDP through to it"
         ),
     ))
 }

@@ -4,7 +4,7 @@
 
 mod ticker;
 
-use crate::echo::{MESSAGE_BYTES_MAX, Message};
+use crate::echo::{MESSAGE_BYTES_MAX, Message, is_nothing};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -88,10 +88,6 @@ impl Bare {
         }
         Ok(())
     }
-}
-
-fn is_nothing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 /// Echoes one client after the other until `stop` is set. Each reply has the length that its
