@@ -20,17 +20,8 @@ pub(crate) static SERIES: [Series; 6] = [
     Series::new("cycle", Kind::Service),
     Series::new("send", Kind::Lateness),
 ];
-/// The same where both messages are requests.
-pub(crate) static SERIES_OF_REQUESTS: [Series; 6] = [
-    Series::new(REQUEST, Kind::Response),
-    Series::new(REQUEST, Kind::Service),
-    Series::new(REQUEST, Kind::Response),
-    Series::new(REQUEST, Kind::Service),
-    Series::new("cycle", Kind::Service),
-    Series::new("send", Kind::Lateness),
-];
-/// Requests whose replies are stamped: also each direction of its own.
-pub(crate) static SERIES_OF_BOTH_WAYS: [Series; 9] = [
+/// The same where both messages are requests; then, for stamped replies alone, each direction.
+pub(crate) static SERIES_OF_REQUESTS: [Series; 9] = [
     Series::new(REQUEST, Kind::Response),
     Series::new(REQUEST, Kind::Service),
     Series::new(REQUEST, Kind::Response),
@@ -409,10 +400,11 @@ impl<E: OrderProtocol> Desk<E> {
         // Over datagrams odd replies are no fault, and those to the warm-up don't count.
         let counts = order.measured || self.patience.is_none();
         let stamps = order.stamps(message);
-        let before = std::mem::replace(&mut stamps.progress, Progress::Answered);
+        let before = stamps.progress;
+        if before != Progress::Unsent {
+            stamps.progress = Progress::Answered;
+        }
         if before != Progress::InFlight {
-            // A message that was never sent stays so.
-            stamps.progress = if before == Progress::Unsent { before } else { Progress::Answered };
             return self.count_odd(before, counts);
         }
         let sequence = stamps.sequence;

@@ -61,8 +61,9 @@ impl InFlight {
         InFlight::with_slots(IN_FLIGHT_MAX)
     }
 
-    /// As [`InFlight::new`], with that limit on unanswered orders.
+    /// As [`InFlight::new`], with that limit on unanswered orders, a power of two.
     pub(crate) fn with_slots(slots: usize) -> InFlight {
+        assert!(slots.is_power_of_two(), "{slots} slots");
         // A free slot has a number that no order has; writing it also touches the memory.
         let free = Order { number: u64::MAX, ..Order::default() };
         InFlight { slots: vec![free; slots].into_boxed_slice(), unanswered: 0 }
@@ -86,7 +87,8 @@ impl InFlight {
 
     #[inline]
     fn slot(&mut self, number: u64) -> &mut Order {
-        let index = number as usize % self.slots.len();
+        // The remainder, without a division in each message's path.
+        let index = number as usize & (self.slots.len() - 1);
         &mut self.slots[index]
     }
 

@@ -91,12 +91,13 @@ fn answer<E: OrderProtocol>(
 fn begin<E: OrderProtocol>(desk: &mut Desk<E>, next_number: &mut u64, account: usize) {
     let now_ns = desk.clock.now_ns();
     // A datagram that is still waited for keeps its slot, while other flows go on.
-    let mut tries = if desk.patience_ns() == 0 { 1 } else { desk.slots() };
-    while tries > 1 && desk.order(*next_number, account, now_ns).is_none() {
-        *next_number += 1;
-        tries -= 1;
-    }
-    if tries == 1 && desk.order(*next_number, account, now_ns).is_none() {
+    let tries = if desk.patience_ns() == 0 { 1 } else { desk.slots() as u64 };
+    let first = *next_number;
+    let is_sent = (first..first + tries).any(|number| {
+        *next_number = number;
+        desk.order(number, account, now_ns).is_some()
+    });
+    if !is_sent {
         desk.failure = Some(format!(
             "order {next_number} found an older one still unanswered: replies are lost"
         ));

@@ -1,6 +1,6 @@
 //! One run of one plan: connect, log on, warm up, measure, drain, report.
 
-use crate::load::desk::{Desk, SERIES, SERIES_OF_BOTH_WAYS, SERIES_OF_REQUESTS};
+use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{Raw, greet};
@@ -227,8 +227,8 @@ fn measure_over<E: OrderProtocol>(
 /// The series of a load over that wire.
 fn series(wire: Wire) -> &'static [Series] {
     match wire {
-        Wire::Datagrams(DatagramPlan { one_way: Some(_), .. }) => &SERIES_OF_BOTH_WAYS,
-        wire if wire.is_requests() => &SERIES_OF_REQUESTS,
+        Wire::Datagrams(DatagramPlan { one_way: Some(_), .. }) => &SERIES_OF_REQUESTS,
+        wire if wire.is_requests() => &SERIES_OF_REQUESTS[..SERIES.len()],
         _ => &SERIES,
     }
 }
