@@ -114,13 +114,8 @@ impl Point {
             // Unsent messages count as lost, but the load is the cause.
             _ if is_overloaded => Outcome::Overloaded,
             _ if record.is_void() => Outcome::Void,
-            _ if loses.is_some() => {
-                if loses == Some(true) {
-                    Outcome::Missed
-                } else {
-                    Outcome::Met
-                }
-            }
+            _ if loses == Some(true) => Outcome::Missed,
+            _ if loses == Some(false) => Outcome::Met,
             (None, _) if record.holds(0.5) || record.ratio_holds(0.5) => Outcome::Met,
             (None, _) => Outcome::Undecided,
             (Some(objective), Some([_, high])) if objective.is_met_by(high) => Outcome::Met,

@@ -244,20 +244,16 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &ScenarioCores) -> Vec<Entrant
         })
         .collect();
     let reachable = scenario.exchange.start || conduct.connect_floor.is_some();
+    let has_bare = scenario.bare_seconds > 0.0 && scenario.measurement().has_bare(scenario);
     match scenario.kind {
         Measure::Orders | Measure::Ticks if scenario.floor_seconds > 0.0 && reachable => {
             let floors = floors(&entrants);
             entrants.extend(floors.iter().cloned());
-            if scenario.bare_seconds > 0.0 && scenario.measurement().has_bare(scenario) {
+            if has_bare {
                 entrants.extend(bare_of(&floors));
             }
         }
-        Measure::Network
-            if scenario.bare_seconds > 0.0 && scenario.measurement().has_bare(scenario) =>
-        {
-            let floors = floors(&entrants);
-            entrants.extend(bare_of(&floors));
-        }
+        Measure::Network if has_bare => entrants.extend(bare_of(&floors(&entrants))),
         Measure::Engine if scenario.load.model == Model::PingPong => {
             let nobody = |entrant: &Entrant| Entrant {
                 backend: EMPTY_DISPATCH.to_owned(),

@@ -8,7 +8,7 @@ use crate::print::{columns, print_json, print_record, show, show_report};
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::signals;
-use crate::sweep::write_pages;
+use crate::sweep::make_pages;
 use crate::treatment::conduct_of;
 use crate::turn::Turn;
 use anyhow::bail;
@@ -81,10 +81,7 @@ fn find_rate(
 ) -> anyhow::Result<bool> {
     let (sweep, path) =
         with_screen(output.quiet, |say| scenario::sweep::find_rate(conduct, interrupt, say))?;
-    // The records count; a page that can't be written is no reason to fail.
-    if let Err(error) = write_pages(&sweep, &path) {
-        eprintln!("warning: {}", crate::errors::one_line(&error));
-    }
+    make_pages(&sweep, &path);
     if interrupt.is_set() {
         eprintln!("error: interrupted while it looked for the rate; nothing else was measured");
     }

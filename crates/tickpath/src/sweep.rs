@@ -11,6 +11,7 @@ use crate::signals;
 use crate::tool::command_line;
 use crate::treatment::conduct_of;
 use anyhow::Context;
+use clock::schedule::RATE_PER_SECOND_MAX;
 use record::directory::load_record;
 use record::sweep::SweepRecord;
 use scenario::Conduct;
@@ -32,7 +33,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
         },
         rates: match &arguments.rates {
             Some(rates) => rates.parse().context("--rates")?,
-            None => Rates::Search { steps: arguments.steps },
+            None => Rates::Search { steps: arguments.steps, highest: RATE_PER_SECOND_MAX },
         },
         objective: match &arguments.slo {
             Some(slo) => Some(slo.parse().context("--slo")?),
@@ -45,10 +46,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
         return Ok(NO_RESULT);
     };
     let (record, path) = with_screen(output.quiet, |say| sweep.carry_out(&interrupt, say))?;
-    // The records count; a page that can't be written is no reason to fail.
-    if let Err(error) = write_pages(&record, &path) {
-        eprintln!("warning: {}", crate::errors::one_line(&error));
-    }
+    make_pages(&record, &path);
     if output.json {
         print_json(&record)?;
     } else {
@@ -58,8 +56,15 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
     Ok(if record.is_result() { DONE } else { NO_RESULT })
 }
 
-/// The sweep's page, and one for each rate's record.
-pub(crate) fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
+/// Makes the sweep's page, and one for each rate's record. The records count; a page that can't be
+/// written is no reason to fail.
+pub(crate) fn make_pages(sweep: &SweepRecord, path: &Path) {
+    if let Err(error) = write_pages(sweep, path) {
+        eprintln!("warning: {}", crate::errors::one_line(&error));
+    }
+}
+
+fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
     let page = path.join("report.html");
     write(&page, &report::sweep::page(sweep))?;
     for point in &sweep.points {

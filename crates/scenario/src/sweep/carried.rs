@@ -71,5 +71,6 @@ fn search_below(conduct: &Conduct) -> Sweep {
     ];
     let sets = sets.into_iter().flat_map(|set| ["--set".to_owned(), set]);
     let point_command = conduct.command.iter().cloned().chain(sets).collect();
-    Sweep { conduct: short, point_command, rates: Rates::Below { steps: STEPS }, objective: None }
+    let rates = Rates::Search { steps: STEPS, highest: conduct.scenario.rate_per_second() };
+    Sweep { conduct: short, point_command, rates, objective: None }
 }

@@ -34,15 +34,12 @@ const HALVINGS_MAX: u32 = 4;
 pub enum Rates {
     /// These, in messages per second, ascending.
     List(Vec<f64>),
-    /// From the scenario's rate, doubled until it misses, then bisected.
+    /// From the scenario's rate, doubled until it misses or halved until it meets, then bisected.
     Search {
         /// Number of bisections, at most [`STEPS_MAX`].
         steps: u32,
-    },
-    /// From the scenario's rate, which is the highest, halved until it meets, then bisected.
-    Below {
-        /// Number of bisections, at most [`STEPS_MAX`].
-        steps: u32,
+        /// No higher rate is tried, messages per second.
+        highest: f64,
     },
 }
 
@@ -113,11 +110,11 @@ impl Sweep {
         let path = directory::create(runs, &format!("sweep-{}", scenario.name))
             .map_err(|source| record_failed(runs, source))?;
         let mut sweep = self.empty_record();
-        let mut search = self.search();
+        let mut search = Search::new(scenario.rate_per_second(), self.highest(), self.steps());
         let mut listed = self.listed().iter().copied();
         let mut next = match self.rates {
             Rates::List(_) => listed.next(),
-            Rates::Search { .. } | Rates::Below { .. } => Some(scenario.rate_per_second()),
+            Rates::Search { .. } => Some(scenario.rate_per_second()),
         };
         while let Some(rate) = next.filter(|_| !interrupt.is_set()) {
             match self.point(&path, rate, interrupt, again(&mut say)) {
@@ -125,7 +122,7 @@ impl Sweep {
                     next = match self.rates {
                         Rates::List(_) => listed.next(),
                         // If a rate has too few samples for the objective, so has a lower one.
-                        Rates::Search { .. } | Rates::Below { .. } => search
+                        Rates::Search { .. } => search
                             .next(rate, point.outcome == Outcome::Met)
                             .filter(|rate| self.tells_at(*rate)),
                     };
@@ -232,19 +229,11 @@ impl Sweep {
     }
 
     fn steps(&self) -> u32 {
-        match self.rates {
-            Rates::List(_) => 0,
-            Rates::Search { steps } | Rates::Below { steps } => steps,
-        }
+        if let Rates::Search { steps, .. } = self.rates { steps } else { 0 }
     }
 
-    fn search(&self) -> Search {
-        let start = self.conduct.scenario.rate_per_second();
-        let highest = match self.rates {
-            Rates::Below { .. } => start,
-            _ => RATE_PER_SECOND_MAX,
-        };
-        Search::new(start, highest, self.steps())
+    fn highest(&self) -> f64 {
+        if let Rates::Search { highest, .. } = self.rates { highest } else { RATE_PER_SECOND_MAX }
     }
 
     fn listed(&self) -> &[f64] {
