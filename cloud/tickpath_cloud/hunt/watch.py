@@ -118,15 +118,17 @@ class Watch:
         """Looks whenever a place has so many new blocks: fewer looks, narrower intervals."""
         found = []
         for arm in arms:
-            then = [
-                (r.at, r.p50[arm]) for r in self.state.rounds if r.stage == FRESH and arm in r.p50
-            ]
             watched = [
                 (e["at"], math.log(e["blocks"][arm]["p50_ns"]))
                 for e in self.journal.events if arm in e["blocks"]
             ]  # fmt: skip
+            if len(watched) % BLOCKS_MIN:
+                continue
+            then = [
+                (r.at, r.p50[arm]) for r in self.state.rounds if r.stage == FRESH and arm in r.p50
+            ]
             seen = change(then, watched[-WINDOW:], confidence_of(looks, len(arms)))
-            if seen is None or len(watched) % BLOCKS_MIN:
+            if seen is None:
                 continue
             middle, low, high = seen
             if (low > 0 or high < 0) and abs(math.expm1(middle)) >= share:
