@@ -15,7 +15,7 @@ WIDTH = 100_000  # wider than any row: a pipe or a log gets whole rows
 def table(
     head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str] = ()
 ) -> list[str]:
-    """Lines; columns are aligned to the right, but for the first and those that `left` names.
+    """Lines. The first column and those that `left` names begin at the left, others end right.
 
     A shorter row ends with its last cell, which does not widen its column: a reason may be long.
     """

@@ -102,7 +102,7 @@ class Settings:
                 raise CloudError(f"{key} is {getattr(self, key)}: {what}")
 
     def arm_names(self) -> list[str]:
-        """All that may be launched. What exists comes first, and so is in the first wave."""
+        """All that may be launched: first what exists, so that the first wave has it."""
         counts = {"shared": len(self.shared_groups), "host": len(self.dedicated_hosts)}
         counts["arm"] = self.arms
         return [f"{kind}-{i:02}" for kind, n in counts.items() for i in range(1, n + 1)]

@@ -139,8 +139,8 @@ impl Route {
         }
         let seconds = tools.timed.patience.as_secs_f64();
         let why = format!(
-            "{FIRST_DATAGRAMS} datagrams got no echo within {seconds} s each: it takes an echo server (RFC 862), and a \
-             firewall that lets UDP pass"
+            "{FIRST_DATAGRAMS} datagrams got no echo within {seconds} s each: it takes an echo \
+             server (RFC 862), and a firewall that lets UDP pass"
         );
         Err(StepError::at("ping")(io::Error::new(io::ErrorKind::TimedOut, why)))
     }

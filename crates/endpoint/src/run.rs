@@ -136,8 +136,8 @@ fn measure(
     if is_udp && sent > received {
         let (target, seconds) = (&plan.target, plan.probes.patience_seconds);
         probing.notes.push(format!(
-            "{} of {sent} datagrams to {target} got no echo within {seconds} s: the figures hold each as \
-             {seconds} s, the least that it took",
+            "{} of {sent} datagrams to {target} got no echo within {seconds} s: the figures hold \
+             each as {seconds} s, the least that it took",
             sent - received
         ));
     }
@@ -273,8 +273,8 @@ impl<'a> Probing<'a> {
             Ok(now) => now,
             Err(why) => {
                 self.notes.push(format!(
-                    "the name could not be looked up again during a run, so its known addresses were \
-                     probed on: {why}"
+                    "the name could not be looked up again during a run, so its known addresses \
+                     were probed on: {why}"
                 ));
                 return Ok(());
             }

@@ -87,8 +87,8 @@ impl SegmentCounts {
         let mut notes: Vec<String> = self.seen.iter().enumerate().filter_map(lacking).collect();
         if self.card > 0 {
             notes.push(
-                "the network card stamped as well, by its own clock: segments between driver and wire are not \
-                 judged"
+                "the network card stamped as well, by its own clock: segments between driver and \
+                 wire are not judged"
                     .to_owned(),
             );
         }

@@ -51,7 +51,10 @@ pub fn utc(root: &Root, chronyc: &str) -> Utc {
     let tightest = tightest.min_by_key(|claim| claim.bound_ns).cloned();
     let mut why: Vec<&str> = of_the_wall.iter().map(|claim| claim.why.as_str()).collect();
     if !ptp_clocks.is_empty() {
-        why.push("there is a PTP clock, but only phc2sys knows the wall clock's distance from it, and does not report it");
+        why.push(
+            "there is a PTP clock, but only phc2sys knows the wall clock's distance from it, and \
+             does not report it",
+        );
     }
     let why = why.join("; ");
     let claims = of_the_wall.iter().cloned().chain(cards).collect();

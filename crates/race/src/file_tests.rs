@@ -6,7 +6,7 @@ fn prepare(text: &str) -> Result<Prepared, RaceError> {
 
 const ONE: &str = "name = \"x\"\n[[participant]]\nname = \"a\"\nkind = \"maker\"\n";
 
-/// The example shows every key with its default, but for those that make it a race of its own.
+/// The example shows every key with its default. Only those that make it a race of its own differ.
 #[test]
 fn the_example_is_a_race() {
     let prepared = prepare(EXAMPLE).unwrap();

@@ -93,7 +93,8 @@ impl Probes {
         let (key, bytes) = ("endpoint.payload_bytes", self.payload_bytes);
         match self.protocol {
             Protocol::Tcp => {
-                let why = "nothing is sent with protocol = \"tcp\": leave it out, or set another protocol";
+                let why = "nothing is sent with protocol = \"tcp\": leave it out, or set another \
+                           protocol";
                 require(bytes == PAYLOAD_BYTES, key, bytes, why)
             }
             Protocol::Websocket => {
