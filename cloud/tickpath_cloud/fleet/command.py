@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tickpath_cloud.fleet.measure import Fleet, Settings, load
 from tickpath_cloud.fleet.table import figures, table
+from tickpath_cloud.mesh import command as mesh
 from tickpath_cloud.playbook import FORKS, progress
 
 DONE, NO_RESULT = 0, 3
@@ -44,6 +45,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb.add_argument("dir", type=Path, help="the run's directory of results")
     for name in ("run", "resume"):
         sub.choices[name].add_argument("--json", action="store_true", help="print figures as JSON")
+    _add_common(mesh.add(sub))
     text = "Take settings back and delete records and the copied binary on all hosts"
     verb = sub.add_parser("remove", help=text, description=text)
     verb.set_defaults(act=_remove)

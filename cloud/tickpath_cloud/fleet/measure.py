@@ -115,12 +115,12 @@ class Fleet:
 
     def plan(self) -> str:
         """Hosts and tasks as Ansible sees them. Reaches no host."""
-        _, said = self._play(MEASURE, ["--list-hosts", "--list-tasks"])
+        _, said = self.play(MEASURE, ["--list-hosts", "--list-tasks"])
         return said
 
     def remove(self, *, really: bool) -> dict[str, str]:
         """The removed things by host, or without `really` those to remove; or why that failed."""
-        found, _ = self._play(REMOVE, [] if really else ["--check"])
+        found, _ = self.play(REMOVE, [] if really else ["--check"])
         return {
             host: str(result.get("msg")) if good(result) else f"FAILED: {why(result)}"
             for host, result in found.items()
@@ -130,11 +130,14 @@ class Fleet:
         results = self.directory / "results"
         results.mkdir(parents=True, exist_ok=self.resumed)
         self.settings.write(self.directory)
-        found, _ = self._play(MEASURE, [])
+        found, _ = self.play(MEASURE, [])
         lines = [self._line(host, found[host]) for host in sorted(found)]
         return same_binary([line for line in lines if line is not None], results)
 
-    def _play(self, playbook: Path, arguments: Sequence[str]) -> tuple[dict[str, dict], str]:
+    def play(
+        self, playbook: Path, arguments: Sequence[str], more: dict[str, Any] | None = None
+    ) -> tuple[dict[str, dict], str]:
+        """Each host's last result, and what Ansible printed. `more` are variables of the roles."""
         self.directory.mkdir(parents=True, exist_ok=True)
         variables: dict[str, Any] = {
             "tickpath_fleet_run": quote(f"{self.directory.parent.name}-{self.directory.name}", ""),
@@ -146,6 +149,7 @@ class Fleet:
             "tickpath_fleet_resumed": self.resumed,
             "tickpath_fleet_tune": self.settings.tune,
             "tickpath_fleet_doctor_wanted": self.settings.doctor,
+            **(more or {}),
         }
         last = self.directory / "last"
         with tempfile.TemporaryDirectory(prefix="tp-") as sockets:

@@ -1,0 +1,93 @@
+"""The record of a mesh: mesh.json, whose schema is docs/mesh.schema.json. Nanoseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tickpath_cloud import __version__
+from tickpath_cloud.mesh import analysis
+from tickpath_cloud.mesh.analysis import Level, Matrix, Place
+from tickpath_cloud.mesh.measure import SCENARIO, Measured, Mesh
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mesh and what follows from it. Indexes are those of `names`, the hosts that answered."""
+
+    mesh: Mesh
+    names: list[str]
+    directed: Matrix  # p50 of round trips, from row to column
+    levels: list[Level]
+    places: list[Place]
+
+    @property
+    def clearest(self) -> Level | None:
+        return analysis.clearest(self.levels)
+
+    def group_of(self, host: int) -> int | None:
+        """Its number at the clearest level, from 0."""
+        groups = self.clearest.groups if self.clearest else []
+        return next((n for n, group in enumerate(groups) if host in group), None)
+
+    def without(self) -> list[Measured]:
+        """Pairs of which there is no figure, in either host's words."""
+        return [pair for pair in self.mesh.pairs if pair.series is None]
+
+
+def found(mesh: Mesh) -> Found:
+    names = [host.name for host in mesh.hosts if not host.why]
+    number = {name: n for n, name in enumerate(names)}
+    directed = np.full((len(names), len(names)), np.nan)
+    for pair in mesh.pairs:
+        if pair.series is not None and {pair.start, pair.to} <= number.keys():
+            directed[number[pair.start], number[pair.to]] = pair.series.p50_ns
+    distance = analysis.symmetric(directed)
+    return Found(mesh, names, directed, analysis.levels(distance), analysis.places(distance))
+
+
+def to_json(result: Found, started: str) -> dict[str, Any]:
+    mesh, asked = result.mesh, result.mesh.settings
+    number = {name: n for n, name in enumerate(result.names)}
+    return {
+        "schema": SCHEMA, "tool": f"tickpath-cloud {__version__}", "started": started,
+        "inventory": str(asked.inventory), "scope": asked.scope, "hub": asked.hub or None,
+        "scenario": SCENARIO, "seconds": asked.seconds, "slot_seconds": asked.slot_seconds,
+        "seed": asked.seed, "settings": list(asked.set),
+        "rounds": mesh.rounds, "rounds_again": mesh.rounds_again,
+        "hosts": [
+            {**vars(host), "cluster": result.group_of(number[host.name])
+             if host.name in number else None}
+            for host in mesh.hosts
+        ],
+        "pairs": [_pair(pair) for pair in mesh.pairs],
+        "levels": [
+            {"within_ns": level.within_ns, "apart_ns": level.apart_ns,
+             "clusters": [[result.names[n] for n in group] for group in level.groups]}
+            for level in result.levels
+        ],
+        "places": [
+            {"host": result.names[place.host], "worst_ns": place.worst_ns,
+             "worst_to": result.names[place.worst_to], "spread_ns": place.spread_ns,
+             "median_ns": place.median_ns, "known": place.known, "others": len(result.names) - 1}
+            for place in result.places
+        ],
+    }  # fmt: skip
+
+
+def _pair(pair: Measured) -> dict[str, Any]:
+    held = {"from": pair.start, "to": pair.to, "at": pair.at, "why": pair.why}
+    if pair.series is None:
+        return {**held, "figures": None}
+    series = pair.series
+    return {
+        **held,
+        "figures": {
+            "count": series.count, "p50_ns": series.p50_ns, "p99_ns": series.p99_ns,
+            "holds_to": series.holds_to, "not_judged": series.not_judged,
+        },
+    }  # fmt: skip
