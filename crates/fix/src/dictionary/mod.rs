@@ -1,0 +1,136 @@
+//! Messages and fields as data, read from the XML that QuickFIX made usual.
+
+mod check;
+mod load;
+mod value;
+
+pub use load::DictionaryError;
+pub use value::Kind;
+
+use std::collections::HashMap;
+
+/// The most members of a message or group, components resolved.
+pub const MEMBERS_MAX: usize = 1024;
+
+/// The messages and fields of one version of FIX.
+#[derive(Debug)]
+pub struct Dictionary {
+    begin_string: String,
+    fields: HashMap<u32, FieldDef>,
+    messages: HashMap<Vec<u8>, MessageDef>,
+    header: Members,
+    trailer: Members,
+    /// The data field of a length field.
+    data_of: HashMap<u32, u32>,
+}
+
+/// A field's name, type and values.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FieldDef {
+    /// Its tag.
+    pub tag: u32,
+    /// Such as `ClOrdID`.
+    pub name: String,
+    /// The form of its values.
+    pub kind: Kind,
+    /// The values that it may have and what they mean; empty if there is no list.
+    pub values: Vec<(String, String)>,
+}
+
+/// A message's name and members.
+#[derive(Debug)]
+pub struct MessageDef {
+    /// MsgType.
+    pub msg_type: String,
+    /// Such as `NewOrderSingle`.
+    pub name: String,
+    /// Whether it is of the session layer.
+    pub is_admin: bool,
+    /// Its fields and groups, without header and trailer.
+    pub members: Members,
+}
+
+/// The fields and groups of a message, group, header or trailer, in the dictionary's order.
+#[derive(Debug, Default)]
+pub struct Members {
+    list: Vec<Member>,
+    by_tag: HashMap<u32, usize>,
+}
+
+/// A field, or a group with the field that counts it.
+#[derive(Debug)]
+pub struct Member {
+    /// The field, or the count of the group.
+    pub tag: u32,
+    /// Whether it must be there.
+    pub is_required: bool,
+    /// The members of one entry, if this is a group. The first one begins each entry.
+    pub group: Option<Members>,
+}
+
+impl Members {
+    /// In the dictionary's order.
+    pub fn iter(&self) -> impl Iterator<Item = &Member> {
+        self.list.iter()
+    }
+
+    fn position(&self, tag: u32) -> Option<usize> {
+        self.by_tag.get(&tag).copied()
+    }
+
+    /// Adds a member; a second one with the same tag changes nothing. Returns whether there is
+    /// room.
+    fn add(&mut self, member: Member) -> bool {
+        if self.by_tag.contains_key(&member.tag) {
+            return true;
+        }
+        self.by_tag.insert(member.tag, self.list.len());
+        self.list.push(member);
+        self.list.len() <= MEMBERS_MAX
+    }
+}
+
+impl Dictionary {
+    /// The dictionary of what tickpath supports.
+    ///
+    /// # Panics
+    /// Never: a test loads it.
+    pub fn tickpath() -> Dictionary {
+        Dictionary::load(crate::TICKPATH_XML).expect("the dictionary that ships")
+    }
+
+    /// Such as `FIX.4.4`.
+    pub fn begin_string(&self) -> &str {
+        &self.begin_string
+    }
+
+    /// The field with that tag.
+    pub fn field(&self, tag: u32) -> Option<&FieldDef> {
+        self.fields.get(&tag)
+    }
+
+    /// The message with that MsgType.
+    pub fn message(&self, msg_type: &[u8]) -> Option<&MessageDef> {
+        self.messages.get(msg_type)
+    }
+
+    /// All messages, sorted by MsgType.
+    pub fn messages(&self) -> Vec<&MessageDef> {
+        let mut all: Vec<&MessageDef> = self.messages.values().collect();
+        all.sort_by(|a, b| a.msg_type.cmp(&b.msg_type));
+        all
+    }
+
+    /// Members of every message's header.
+    pub fn header(&self) -> &Members {
+        &self.header
+    }
+
+    /// The tag of the data field whose length the field `tag` is.
+    pub fn data_of(&self, tag: u32) -> Option<u32> {
+        self.data_of.get(&tag).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Fields of a message that is sent.
+
+use crate::time::{TIMESTAMP_BYTES, put_timestamp};
+use crate::{SOH, frame};
+
+/// Appends fields, `tag=value` and a separator each.
+#[derive(Debug)]
+pub struct Body<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> Body<'a> {
+    /// Appends to `out`.
+    pub fn new(out: &'a mut Vec<u8>) -> Body<'a> {
+        Body { out }
+    }
+
+    /// A value as it is. A separator in it would begin another field, so it becomes a space.
+    pub fn bytes(&mut self, tag: u32, value: &[u8]) -> &mut Self {
+        self.tag(tag);
+        let start = self.out.len();
+        self.out.extend_from_slice(value);
+        for byte in &mut self.out[start..] {
+            if *byte == SOH {
+                *byte = b' ';
+            }
+        }
+        self.out.push(SOH);
+        self
+    }
+
+    /// A text.
+    pub fn text(&mut self, tag: u32, value: &str) -> &mut Self {
+        self.bytes(tag, value.as_bytes())
+    }
+
+    /// One character.
+    pub fn char(&mut self, tag: u32, value: char) -> &mut Self {
+        self.text(tag, value.encode_utf8(&mut [0; 4]))
+    }
+
+    /// A number, without leading zeros.
+    pub fn number(&mut self, tag: u32, value: u64) -> &mut Self {
+        self.tag(tag);
+        put_number(self.out, value);
+        self.out.push(SOH);
+        self
+    }
+
+    /// `Y` or `N`.
+    pub fn flag(&mut self, tag: u32, value: bool) -> &mut Self {
+        self.char(tag, if value { 'Y' } else { 'N' })
+    }
+
+    /// UTC with milliseconds; `utc_ns` counts from 1970.
+    pub fn time(&mut self, tag: u32, utc_ns: u64) -> &mut Self {
+        let mut text = [0; TIMESTAMP_BYTES];
+        put_timestamp(&mut text, utc_ns);
+        self.bytes(tag, &text)
+    }
+
+    /// A data field with its length field before it; it may hold any byte.
+    pub fn data(&mut self, length_tag: u32, tag: u32, value: &[u8]) -> &mut Self {
+        self.number(length_tag, value.len() as u64);
+        self.tag(tag);
+        self.out.extend_from_slice(value);
+        self.out.push(SOH);
+        self
+    }
+
+    fn tag(&mut self, tag: u32) {
+        put_number(self.out, u64::from(tag));
+        self.out.push(b'=');
+    }
+}
+
+/// Appends a whole message to `out`: BeginString, BodyLength, `body` from MsgType on, CheckSum.
+pub fn seal(out: &mut Vec<u8>, begin_string: &[u8], body: &[u8]) {
+    let start = out.len();
+    Body::new(out)
+        .bytes(crate::tag::BEGIN_STRING, begin_string)
+        .number(crate::tag::BODY_LENGTH, body.len() as u64);
+    out.extend_from_slice(body);
+    let sum = frame::check_sum(&out[start..]);
+    let digit = |n: u8| b'0' + n % 10;
+    out.extend_from_slice(&[b'1', b'0', b'=', digit(sum / 100), digit(sum / 10), digit(sum), SOH]);
+}
+
+fn put_number(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_separator_in_a_text_begins_no_field() {
+        let mut out = Vec::new();
+        Body::new(&mut out).text(58, "a\x0134=9").number(1, 0).number(2, u64::MAX).flag(43, true);
+        assert_eq!(out, b"58=a 34=9\x011=0\x012=18446744073709551615\x0143=Y\x01");
+    }
+
+    #[test]
+    fn a_sealed_message_has_the_length_and_sum_of_the_specification() {
+        // An example that is printed in many places.
+        let mut out = Vec::new();
+        let body = "35=5|34=1|49=BANZAI|52=20121105-23:24:37|56=EXEC|".replace('|', "\x01");
+        seal(&mut out, b"FIX.4.1", body.as_bytes());
+        let text = String::from_utf8(out).expect("ASCII").replace('\x01', "|");
+        let sum: u32 = text[..text.len() - 7].replace('|', "\x01").bytes().map(u32::from).sum();
+        assert!(text.starts_with("8=FIX.4.1|9=49|35=5|"), "{text}");
+        assert!(text.ends_with(&format!("|10={:03}|", sum % 256)), "{text}");
+    }
+}

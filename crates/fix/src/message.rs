@@ -1,0 +1,197 @@
+//! Fields of a message that came.
+
+use crate::SOH;
+use crate::session::RejectReason;
+
+/// The most fields of a message; more are rejected.
+pub const FIELDS_MAX: usize = 4096;
+
+/// A field: its tag, and where its value is in the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The tag, at least 1.
+    pub tag: u32,
+    start: u32,
+    end: u32,
+}
+
+/// A message: its bytes and their fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    bytes: &'a [u8],
+    fields: &'a [Field],
+}
+
+/// Why a message can't be split into fields, or is not as the dictionary says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}, tag {tag}")]
+pub struct Fault {
+    /// The field; 0 if it has no tag.
+    pub tag: u32,
+    /// As FIX numbers them.
+    pub reason: RejectReason,
+}
+
+impl<'a> Message<'a> {
+    /// The message of bytes that were [`split`] into these fields.
+    pub fn new(bytes: &'a [u8], fields: &'a [Field]) -> Message<'a> {
+        Message { bytes, fields }
+    }
+
+    /// All of it, as it was on the wire.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Its fields, in order.
+    pub fn fields(&self) -> &'a [Field] {
+        self.fields
+    }
+
+    /// The value of a field of this message.
+    pub fn value(&self, field: Field) -> &'a [u8] {
+        &self.bytes[field.start as usize..field.end as usize]
+    }
+
+    /// Where a field begins, with its tag.
+    pub(crate) fn start(&self, field: Field) -> usize {
+        let before = &self.bytes[..field.start as usize - 1];
+        before.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1)
+    }
+
+    /// The value of the first field with that tag.
+    pub fn get(&self, tag: u32) -> Option<&'a [u8]> {
+        self.fields.iter().find(|field| field.tag == tag).map(|field| self.value(*field))
+    }
+
+    /// The first field with that tag as text; `None` also if it is not UTF-8.
+    pub fn text(&self, tag: u32) -> Option<&'a str> {
+        self.get(tag).and_then(|value| std::str::from_utf8(value).ok())
+    }
+
+    /// The first field with that tag as a number; `None` also if it is none.
+    pub fn number(&self, tag: u32) -> Option<u64> {
+        self.get(tag).and_then(number)
+    }
+
+    /// Whether that flag is `Y`.
+    pub fn is_set(&self, tag: u32) -> bool {
+        self.get(tag) == Some(b"Y")
+    }
+
+    /// MsgType; empty if there is none.
+    pub fn msg_type(&self) -> &'a [u8] {
+        self.get(crate::tag::MSG_TYPE).unwrap_or_default()
+    }
+}
+
+/// A number without a sign; `None` if it is none or does not fit.
+pub fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |n, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        n.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// Splits a message into fields. `data_of` gives the tag of the data field whose length a field is.
+/// Fields before a fault are in `fields` too.
+///
+/// # Errors
+/// A field without a tag or value, a data field that its length does not fit, too many fields.
+pub fn split(
+    bytes: &[u8],
+    data_of: impl Fn(u32) -> Option<u32>,
+    fields: &mut Vec<Field>,
+) -> Result<(), Fault> {
+    fields.clear();
+    let mut at = 0;
+    // The tag and length of the data field that must come next.
+    let mut data: Option<(u32, usize)> = None;
+    while at < bytes.len() {
+        if fields.len() == FIELDS_MAX {
+            return Err(Fault { tag: 0, reason: RejectReason::Other });
+        }
+        let (tag, start) = tag_at(bytes, at)?;
+        let end = match data.take() {
+            Some((wanted, length)) => {
+                let fault = Fault { tag: wanted, reason: RejectReason::IncorrectFormat };
+                let end = start.checked_add(length).filter(|&end| bytes.get(end) == Some(&SOH));
+                end.filter(|_| tag == wanted).ok_or(fault)?
+            }
+            None => match bytes[start..].iter().position(|&byte| byte == SOH) {
+                Some(length) => start + length,
+                None => return Err(Fault { tag, reason: RejectReason::IncorrectFormat }),
+            },
+        };
+        fields.push(Field { tag, start: start as u32, end: end as u32 });
+        if let Some(data_tag) = data_of(tag) {
+            let length = number(&bytes[start..end]).and_then(|n| usize::try_from(n).ok());
+            let fault = Fault { tag, reason: RejectReason::IncorrectFormat };
+            data = Some((data_tag, length.ok_or(fault)?));
+        }
+        at = end + 1;
+    }
+    match data {
+        Some((tag, _)) => Err(Fault { tag, reason: RejectReason::RequiredTagMissing }),
+        None => Ok(()),
+    }
+}
+
+/// The tag that begins there, and where its value begins.
+fn tag_at(bytes: &[u8], at: usize) -> Result<(u32, usize), Fault> {
+    let mut tag = 0u32;
+    for (length, &byte) in bytes[at..].iter().enumerate() {
+        match byte {
+            b'0' if length == 0 => break,
+            b'0'..=b'9' if length < 9 => tag = tag * 10 + u32::from(byte - b'0'),
+            b'=' if length > 0 => return Ok((tag, at + length + 1)),
+            // Part of the value before it.
+            SOH => return Err(Fault { tag: 0, reason: RejectReason::ValueHasSeparator }),
+            _ => break,
+        }
+    }
+    Err(Fault { tag: 0, reason: RejectReason::InvalidTag })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Vec<(u32, String)>, Fault> {
+        let bytes = text.replace('|', "\x01").into_bytes();
+        let mut fields = Vec::new();
+        split(&bytes, |tag| (tag == 95).then_some(96), &mut fields)?;
+        let message = Message::new(&bytes, &fields);
+        let value = |field: &Field| String::from_utf8_lossy(message.value(*field)).into_owned();
+        Ok(fields.iter().map(|field| (field.tag, value(field))).collect())
+    }
+
+    #[test]
+    fn data_may_hold_separators() {
+        let fields = of("35=A|95=5|96=a|b=c|98=0|").expect("fields");
+        let data = "a\x01b=c".to_owned();
+        assert_eq!(fields[1..], [(95, "5".to_owned()), (96, data), (98, "0".to_owned())]);
+    }
+
+    #[test]
+    fn faults() {
+        let cases = [
+            ("35=A|95=4|96=a|b=c|", 96, RejectReason::IncorrectFormat),
+            ("35=A|95=1|58=a|", 96, RejectReason::IncorrectFormat),
+            ("35=A|95=x|96=a|", 95, RejectReason::IncorrectFormat),
+            ("35=A|95=1|", 96, RejectReason::RequiredTagMissing),
+            ("35=A|58=a|b|", 0, RejectReason::InvalidTag),
+            ("35=A|58=a||", 0, RejectReason::ValueHasSeparator),
+            ("35=A|058=a|", 0, RejectReason::InvalidTag),
+            ("35=A|=a|", 0, RejectReason::InvalidTag),
+            ("35=A|9999999999=a|", 0, RejectReason::InvalidTag),
+            ("35=A|58=a", 58, RejectReason::IncorrectFormat),
+        ];
+        for (text, tag, reason) in cases {
+            assert_eq!(of(text), Err(Fault { tag, reason }), "{text}");
+        }
+    }
+}
