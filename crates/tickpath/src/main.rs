@@ -14,6 +14,7 @@ mod echo;
 mod errors;
 mod exchange;
 mod exit;
+mod fan_out;
 mod gateway;
 mod ipc_bench;
 mod manual;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         cli::Command::Cloud(arguments) => cloud::cloud(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Gateway(arguments) => gateway::gateway(&arguments),
+        cli::Command::FanOut(arguments) => fan_out::fan_out(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
         cli::Command::Race(arguments) => race::race(&arguments),
         cli::Command::Replay(arguments) => replay::replay(&arguments),

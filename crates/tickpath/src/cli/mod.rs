@@ -1,6 +1,7 @@
 //! The command line, as data. Commands import these definitions; nothing here imports a command.
 
 mod ends;
+mod fan_out;
 mod market_data;
 mod measure;
 mod race;
@@ -11,6 +12,7 @@ mod values;
 mod watch;
 
 pub(crate) use ends::*;
+pub(crate) use fan_out::*;
 pub(crate) use market_data::*;
 pub(crate) use measure::*;
 pub(crate) use race::*;
@@ -99,6 +101,14 @@ pub(crate) enum Command {
     /// direction, the time from a read's return to the write's call (residence_ns). The gateway
     /// threads of `exchange --gateways` are another thing.
     Gateway(GatewayArguments),
+    /// Copy a source's datagrams to many subscribers, as a replicator
+    ///
+    /// Receives datagrams at one address or of a multicast group, and sends a copy of each to every
+    /// subscriber: those that --to names, and those that register at --listen and confirm their
+    /// address. Prints {"listening":"IP:PORT","registration":"IP:PORT",…} when it is ready. When it
+    /// ends (SIGINT, SIGTERM or SIGHUP, or after --for), prints what it received, what it sent to
+    /// each subscriber, and what it dropped and why.
+    FanOut(FanOutArguments),
     /// Replay a journal of an exchange and print the resulting state
     ///
     /// Replays from the latest good snapshot to the end. Prints the state hash, inputs and events

@@ -10,6 +10,7 @@ mod docs;
 mod doctor;
 mod endpoint;
 mod engine;
+mod fan_out;
 mod gateway_process;
 mod gateways;
 mod guides;

@@ -15,7 +15,7 @@ mod stamped;
 
 pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
-pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome};
+pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome, sending};
 pub use crate::datagram::stamped::{KernelStamps, StampedSocket};
 pub use plan::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 
@@ -149,11 +149,8 @@ impl DatagramReceiver {
         options: &ReceiveOptions,
         clock: Clock,
     ) -> Result<DatagramReceiver, DatagramError> {
-        let socket = match options.multicast {
-            None => bind(address)?,
-            Some((group, interface)) => join(address.port(), group, interface)?,
-        };
-        let receive_buffer_bytes = set_receive_buffer(&socket, options.receive_buffer_bytes)?;
+        let (socket, receive_buffer_bytes) =
+            receiving(address, options.multicast, options.receive_buffer_bytes)?;
         // Without the count of drops they show as gaps in the feed all the same.
         let _ = setsockopt(&socket, RxqOvfl, &1);
         let stamps = options.kernel_stamps && ask_for_stamps(&socket);
@@ -272,6 +269,31 @@ impl AsFd for DatagramReceiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// A socket that never blocks, for datagrams to `address` or, with a group and the address of an
+/// interface, to that group at the port of `address`. Returns also its receive buffer, bytes, in
+/// the kernel's own count.
+///
+/// # Errors
+/// See [`DatagramError`].
+pub fn receiving(
+    address: SocketAddr,
+    multicast: Option<(Ipv4Addr, Ipv4Addr)>,
+    receive_buffer_bytes: usize,
+) -> Result<(UdpSocket, usize), DatagramError> {
+    let socket = match multicast {
+        None => bind(address)?,
+        Some((group, interface)) => join(address.port(), group, interface)?,
+    };
+    let granted_bytes = set_receive_buffer(&socket, receive_buffer_bytes)?;
+    Ok((socket, granted_bytes))
+}
+
+/// Datagrams that a socket dropped so far because its receive buffer was full; `None` if the kernel
+/// doesn't say. Off the path: it reads the table of all UDP sockets.
+pub fn dropped(socket: &UdpSocket) -> Option<u64> {
+    drops::of(socket)
 }
 
 pub(crate) fn bind(address: SocketAddr) -> Result<UdpSocket, DatagramError> {

@@ -51,10 +51,7 @@ impl DatagramSender {
         address: SocketAddr,
         options: &SendOptions,
     ) -> Result<DatagramSender, DatagramError> {
-        let socket = bind(address)?;
-        let failed =
-            |errno: Errno| DatagramError::Option { option: "SO_SNDBUF", source: errno.into() };
-        setsockopt(&socket, SndBuf, &options.send_buffer_bytes).map_err(failed)?;
+        let socket = sending_with(address, options.send_buffer_bytes)?;
         if let (Some(interface), IpAddr::V4(_)) = (options.multicast_interface, address.ip()) {
             let failed = |source| DatagramError::Multicast {
                 group: Ipv4Addr::UNSPECIFIED,
@@ -85,6 +82,21 @@ impl DatagramSender {
             Err(error) => SendOutcome::Failed(error),
         }
     }
+}
+
+/// A socket that never blocks and sends from `address`, with the usual send buffer.
+///
+/// # Errors
+/// See [`DatagramError`].
+pub fn sending(address: SocketAddr) -> Result<UdpSocket, DatagramError> {
+    sending_with(address, SendOptions::default().send_buffer_bytes)
+}
+
+fn sending_with(address: SocketAddr, send_buffer_bytes: usize) -> Result<UdpSocket, DatagramError> {
+    let socket = bind(address)?;
+    let failed = |errno: Errno| DatagramError::Option { option: "SO_SNDBUF", source: errno.into() };
+    setsockopt(&socket, SndBuf, &send_buffer_bytes).map_err(failed)?;
+    Ok(socket)
 }
 
 fn is_full(error: &io::Error) -> bool {
