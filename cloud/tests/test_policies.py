@@ -1,10 +1,10 @@
 """Each verb works with its policy, and with no action less."""
 
-import copy
 from dataclasses import replace
 
 import pytest
 from conftest import ME, REGION, Hunt, admin, use
+from minimal import entries, first_of_each, watch, without
 from test_sweep import audits, left_by_a_receiver
 
 from tickpath_cloud import policy, sweep
@@ -67,18 +67,11 @@ def act_matrix(hunt):
 ACTS = {"matrix": act_matrix, "hunt": act_hunt, "destroy": act_destroy, "sweep": act_sweep}
 
 
-def without(document, number, action):
-    less = copy.deepcopy(document)
-    less["Statement"][number]["Action"].remove(action)
-    less["Statement"] = [s for s in less["Statement"] if s["Action"]]
-    return less
-
-
-def pieces():
-    for verb in ACTS:
-        for number, statement in enumerate(policy.policy(verb)["Statement"]):
-            for action in statement["Action"]:
-                yield pytest.param(verb, number, action, id=f"{verb}-{number}-{action}")
+PIECES = [
+    pytest.param(verb, number, action, id=f"{verb}-{number}-{action}")
+    for verb in ACTS
+    for number, action in first_of_each(policy.policy(verb))
+]
 
 
 @pytest.fixture
@@ -117,12 +110,14 @@ def attempt(small, verb, document, monkeypatch, server):
 
 
 @pytest.mark.parametrize("verb", ACTS)
-def test_the_policy_is_enough(small, verb, monkeypatch, server):
+def test_the_policy_is_enough_and_minimal(small, verb, monkeypatch, server):
+    needed = watch(monkeypatch, policy.policy(verb))
     attempt(small, verb, policy.policy(verb), monkeypatch, server)
+    assert sorted(needed) == sorted(entries(policy.policy(verb)))
 
 
-@pytest.mark.parametrize(("verb", "number", "action"), list(pieces()))
-def test_the_policy_is_minimal(small, verb, number, action, monkeypatch, server):
+@pytest.mark.parametrize(("verb", "number", "action"), PIECES)
+def test_without_an_action_the_verb_ends(small, verb, number, action, monkeypatch, server):
     less = without(policy.policy(verb), number, action)
     with pytest.raises(CloudError, match=r"UnauthorizedOperation|AccessDenied"):
         attempt(small, verb, less, monkeypatch, server)

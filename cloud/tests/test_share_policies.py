@@ -1,12 +1,12 @@
 """Each side of `share` works with its policy, and with no action less. The template too."""
 
-import copy
 import json
 import re
 
 import pytest
 import yaml
 from conftest import use
+from minimal import entries, first_of_each, watch, without
 from test_share import LIAR, RECEIVER, Two
 
 from tickpath_cloud import policy
@@ -80,23 +80,23 @@ def attempt(two, verb, document):
     ACTS[verb](two, lambda: two.allow(POLICIES[verb], document))
 
 
-def pieces():
-    for verb in POLICIES:
-        for number, statement in enumerate(policy.policy(verb)["Statement"]):
-            for action in statement["Action"]:
-                yield pytest.param(verb, number, action, id=f"{verb}-{number}-{action}")
+PIECES = [
+    pytest.param(verb, number, action, id=f"{verb}-{number}-{action}")
+    for verb in POLICIES
+    for number, action in first_of_each(policy.policy(verb))
+]
 
 
 @pytest.mark.parametrize("verb", POLICIES)
-def test_the_policy_is_enough(two, verb):
+def test_the_policy_is_enough_and_minimal(two, verb, monkeypatch):
+    needed = watch(monkeypatch, policy.policy(verb))
     attempt(two, verb, policy.policy(verb))
+    assert sorted(needed) == sorted(entries(policy.policy(verb)))
 
 
-@pytest.mark.parametrize(("verb", "number", "action"), list(pieces()))
-def test_the_policy_is_minimal(two, verb, number, action):
-    less = copy.deepcopy(policy.policy(verb))
-    less["Statement"][number]["Action"].remove(action)
-    less["Statement"] = [s for s in less["Statement"] if s["Action"]]
+@pytest.mark.parametrize(("verb", "number", "action"), PIECES)
+def test_without_an_action_the_verb_ends(two, verb, number, action):
+    less = without(policy.policy(verb), number, action)
     with pytest.raises(CloudError, match=r"UnauthorizedOperation|AccessDenied"):
         attempt(two, verb, less)
 
