@@ -55,7 +55,7 @@ class SimulatedHosts:
         return Block(1000 * p50, 1.6 * p50, 10_000)
 
     def blocks(
-        self, arms: list[str], block_seconds: float
+        self, arms: list[str], block_seconds: float, addresses: dict[str, str]
     ) -> tuple[dict[str, Block], dict[str, str]]:
         found = {arm: self._block(arm, block_seconds / len(arms)) for arm in arms}
         dead = {arm: "ssh: connection timed out" for arm, block in found.items() if block is None}

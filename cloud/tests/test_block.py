@@ -11,7 +11,7 @@ import pytest
 from conftest import skip
 from namespaces import exchange, tickpath
 
-from tickpath_cloud.ansible import AnsibleHosts
+from tickpath_cloud.ansible import AnsibleHosts, _sort
 from tickpath_cloud.config import load
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.records import parse_record
@@ -104,3 +104,36 @@ ssh_from = "198.51.100.7/32"
 {lines}
 """)
     return file
+
+
+@pytest.mark.parametrize(
+    "unreachable", [(), ("203.0.113.1:443",), ("203.0.113.1:443", "[::1]:443")]
+)
+def test_a_screening_measures_to_each_address_and_keeps_the_nearest(tmp_path, lost):
+    """An address that a place can't reach drops the address, not the place."""
+    p50s = {"203.0.113.1:443": 2000.0, "[::1]:443": 3000.0}
+    record = {"scenario": "endpoint", "subjects": [{"name": "probe", "series": [
+        {"name": "ping", "kind": "service", "pooled": {"count": 90, "p50": 0, "p99": None}},
+    ]}]}  # fmt: skip
+    lines = ["#!/bin/sh", 'while [ "$1" != --connect ]; do shift; done', 'case "$2" in']
+    for address, p50 in p50s.items():
+        record["subjects"][0]["series"][0]["pooled"]["p50"] = p50
+        act = "exit 1" if address in lost else f"echo '{json.dumps(record)}'; exit 3"
+        lines.append(f"'{address}') {act};;")
+    (tmp_path / "tickpath").write_text("\n".join([*lines, "esac", ""]))
+    (tmp_path / "tickpath").chmod(0o755)
+    config = load(written(tmp_path, 'addresses = ["203.0.113.1", "::1"]'))
+    config = replace(config, install_dir=str(tmp_path))
+    hosts = AnsibleHosts(config, None, tmp_path)
+    words = ["sh", "-c", hosts._block(2.0, None)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode != 0) == (len(lost) == 2)
+    blocks, failed = {}, {}
+    _sort("arm-01", {"rc": 0, "stdout": done.stdout}, blocks, failed)
+    if len(lost) == 2:
+        assert not blocks and "[::1]:443: " in failed["arm-01"]
+        return
+    nearest = next(address for address in p50s if address not in lost)
+    assert blocks["arm-01"].address == nearest and blocks["arm-01"].p50_ns == p50s[nearest]
+    assert not failed and shlex.split(hosts._block(2.0, nearest))[-1].count("=") == 1
+    assert nearest in hosts._block(2.0, nearest) and "ok=" not in hosts._block(2.0, nearest)

@@ -26,6 +26,7 @@ from tickpath_cloud.playbook import PLAYED, Tell, good, play, why
 from tickpath_cloud.records import parse_record
 
 ANSWER_SECONDS = 240
+MARK = "tickpath-address "  # in front of an address, before the record of a block to it
 OF_SCENARIO: dict[str, Callable[[int], dict[str, Any]]] = {
     "ping-pong": lambda connections: {
         "floor_seconds": 0, "bare_seconds": 0, "load.accounts": connections,
@@ -87,12 +88,14 @@ class AnsibleHosts:
         groups = {
             "control_before": [action.control], "arms": arms, "control_after": [action.control],
         }  # fmt: skip
+        seconds = action.block_seconds
         variables = {
-            "measure": self.command(action.block_seconds),
             "at_once": self.config.probes_at_once,
-            "limit_seconds": int(60 + 3 * action.block_seconds),
+            "limit_seconds": int(60 + 3 * seconds * len(self.config.targets())),
         }
-        results = self._play("measure", groups, variables, number=action.number)
+        own = {arm: {"measure": self._block(seconds, action.addresses.get(arm))} for arm in arms}
+        own[action.control] = {"measure": self.command(seconds)}
+        results = self._play("measure", groups, variables, number=action.number, own=own)
         blocks: dict[str, Block] = {}
         failed: dict[str, str] = {}
         for arm in arms:
@@ -108,10 +111,10 @@ class AnsibleHosts:
         )
 
     def blocks(
-        self, arms: list[str], block_seconds: float
+        self, arms: list[str], block_seconds: float, addresses: dict[str, str]
     ) -> tuple[dict[str, Block], dict[str, str]]:
         """One block of each, at the same time; and why there is none."""
-        said = self.run(dict.fromkeys(arms, self.command(block_seconds)))
+        said = self.run({a: self.command(block_seconds, addresses.get(a)) for a in arms})
         blocks: dict[str, Block] = {}
         failed: dict[str, str] = {}
         for arm, record in said.items():
@@ -144,7 +147,20 @@ class AnsibleHosts:
                 found[arm] = f"the command printed no JSON: {error}"
         return found
 
-    def command(self, block_seconds: float) -> str:
+    def _block(self, seconds: float, near: str | None) -> str:
+        """A block to the nearest address, or one to each: lines of the address and its record."""
+        found = self.config.targets()
+        if near or len(found) == 1:
+            return self.command(seconds, near)
+        # An address that this place can't reach is no reason to drop the place.
+        each = " ".join(
+            f"echo {shlex.quote(MARK + a)}; {self.command(seconds, a)}; "
+            "case $? in 0|3) ok=1;; esac;"
+            for a in found
+        )
+        return f"ok=; {each} [ $ok ]"
+
+    def command(self, block_seconds: float, address: str | None = None) -> str:
         """One block: fresh connections, one message in flight on each, or one probe at a time."""
         config = self.config
         settings = {
@@ -153,7 +169,8 @@ class AnsibleHosts:
             **OF_SCENARIO[config.scenario](config.connections),
         }  # fmt: skip
         words = [f"{config.install_dir}/tickpath", "run", config.scenario, "--json", "--quiet"]
-        words += ["--out", f"{config.install_dir}/runs", "--connect", config.target]
+        words += ["--out", f"{config.install_dir}/runs"]
+        words += ["--connect", address or config.targets()[0]]
         for pair in (*(f"{key}={value}" for key, value in settings.items()), *config.set):
             words += ["--set", pair]
         return shlex.join(words)
@@ -219,10 +236,17 @@ def _sort(name: str, result: dict | None, blocks: dict[str, Block], failed: dict
     if result is None or not good(result):
         failed[name] = why(result)
         return
-    try:
-        main = parse_record(json.loads(result["stdout"]), name).main
-    except (CloudError, ValueError, KeyError) as error:
-        failed[name] = str(error)
-        return
-    p99 = None if main.p99_ns is None else main.p99_ns / 1000
-    blocks[name] = Block(main.p50_ns, p99, main.count)
+    _, *of_several = result["stdout"].split(MARK)
+    parts = [part.partition("\n") for part in of_several] or [("", "", result["stdout"])]
+    found: list[Block] = []
+    for address, _, printed in parts:
+        try:
+            main = parse_record(json.loads(printed), name).main
+        except (CloudError, ValueError, KeyError) as error:
+            failed[name] = f"{address}: {error}" if of_several else str(error)
+            continue
+        p99 = None if main.p99_ns is None else main.p99_ns / 1000
+        found.append(Block(main.p50_ns, p99, main.count, address.strip()))
+    if found:
+        failed.pop(name, None)
+        blocks[name] = min(found, key=lambda block: block.p50_ns)

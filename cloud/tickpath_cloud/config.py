@@ -33,6 +33,7 @@ class Config:
     budget: Decimal  # US dollars
     instance_types: tuple[str, ...]  # cheap ones first
     ssh_from: str  # CIDR of the machine that hunts
+    addresses: tuple[str, ...] = ()  # of the target, if several are hunted for at once
     key_name: str | None = None
     ssh_user: str = "ubuntu"
     ssh_key: str = "~/.ssh/id_ed25519"
@@ -75,12 +76,28 @@ class Config:
         host, _, port = self.target.rpartition(":")
         if not host or not port.isdigit():
             raise CloudError(f"target is {self.target!r}: write HOST:PORT")
+        if len(set(self.addresses)) != len(self.addresses) or len(self.addresses) == 1:
+            raise CloudError(f"addresses is {list(self.addresses)}: write two or more different "
+                             "ones, or name one as target")  # fmt: skip
+        for address in self.addresses:
+            ipaddress.ip_address(address)
+        keys = [str(pair).partition("=")[0] for pair in self.set]
+        if self.addresses and "tls=true" in self.set and "exchange.tls_name" not in keys:
+            raise CloudError(f"addresses with TLS need the name in the certificate: add "
+                             f'"exchange.tls_name={host}" to set')  # fmt: skip
         if self.reach not in REACH:
             raise CloudError(f"reach is {self.reach!r}: write {' or '.join(REACH)}")
         if not self.subnets:
             raise CloudError("subnets is empty: name one subnet for each zone to hunt in")
         placement.check("placements", self.placements)
         self._check_scenario()
+
+    def targets(self) -> tuple[str, ...]:
+        """HOST:PORT of each address; the control probe measures to the first."""
+        if not self.addresses:
+            return (self.target,)
+        port = self.target.rpartition(":")[2]
+        return tuple(f"[{a}]:{port}" if ":" in a else f"{a}:{port}" for a in self.addresses)
 
     def _check_scenario(self) -> None:
         if self.scenario not in SCENARIOS:

@@ -72,7 +72,7 @@ def make_plan(
     config: Config, hunt: str, clock: Callable[[], float], known: Own | None = None
 ) -> Plan:
     """Asks AWS for prices, quotas and permissions; makes nothing. Raises if it could not work."""
-    target, known = targets.check(config.target), known or PUBLISHED
+    target, known = targets.check(config.target, config.addresses), known or PUBLISHED
     account = call(client("sts", config.region).get_caller_identity)["Account"]
     ec2 = Ec2(config, hunt, clock)
     zones = tuple(dict.fromkeys(s["AvailabilityZoneId"] for s in ec2.subnets()))
@@ -99,6 +99,7 @@ def make_plan(
         fresh_rounds=config.fresh_rounds,
         block_seconds=config.block_seconds,
         screen_seconds=config.screen_seconds,
+        targets=len(config.targets()),
         round_every_seconds=config.round_every_seconds,
         probes_max=config.probes_max,
         probes_at_once=config.probes_at_once,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import socket
+from collections.abc import Sequence
 
 from tickpath_cloud.errors import CloudError
 
@@ -17,8 +19,13 @@ def addresses(target: str) -> list[str] | None:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-def check(target: str) -> str:
-    """The target in words; raises where arms would measure different machines."""
+def check(target: str, chosen: Sequence[str] = ()) -> str:
+    """The target in words; raises where arms would measure different machines unasked."""
+    if chosen:
+        return (
+            f"{target} at {', '.join(chosen)}: each place is measured to all of them once, and "
+            "then to its nearest"
+        )
     found = addresses(target)
     if found is None:
         return f"{target}, which this machine can't resolve: name one address if it has several"
@@ -28,7 +35,8 @@ def check(target: str) -> str:
             one = f"[{family[0]}]" if ":" in family[0] else family[0]
             raise CloudError(
                 f"{host} has {len(family)} addresses: {', '.join(family)}. Each is a target of its "
-                f'own, and arms would measure different ones: write target = "{one}:{port}" (with '
-                f'TLS also set = ["exchange.tls_name={host}"]), and hunt for each that matters'
+                f'own, and arms would measure different ones: write target = "{one}:{port}", or '
+                f"addresses = {json.dumps(family)} to find the nearest of them for each place "
+                f'(with TLS also set = ["exchange.tls_name={host}"])'
             )
     return target if host in found else f"{target} at {', '.join(found)}"

@@ -10,7 +10,7 @@ See docs/decisions/021-a-hunt-in-waves.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from tickpath_cloud import placement
@@ -59,6 +59,7 @@ class Measure:
     arms: tuple[str, ...]
     control: str
     block_seconds: float
+    addresses: dict[str, str] = field(default_factory=dict)  # of the target, nearest to an arm
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,10 @@ def _launch(state: State) -> Action | None:
 
 
 def _measure(state: State, block_seconds: float) -> Measure:
-    arms = tuple(arm.name for arm in state.live())
-    return Measure(state.rounds_begun + 1, state.stage, arms, state.control.name, block_seconds)
+    live = state.live()
+    arms, near = tuple(arm.name for arm in live), {a.name: a.address for a in live if a.address}
+    number, control = state.rounds_begun + 1, state.control.name
+    return Measure(number, state.stage, arms, control, block_seconds, near)
 
 
 def _measure_spaced(state: State, now: float) -> Action:

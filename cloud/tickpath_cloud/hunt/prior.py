@@ -67,7 +67,8 @@ def own(directory: Path, config: Config) -> Own:
 def _is_like(other: Config, config: Config) -> bool:
     """Latencies differ otherwise: another target, or another thing that is measured."""
     return all(
-        getattr(other, key) == getattr(config, key) for key in ("region", "target", "scenario")
+        getattr(other, key) == getattr(config, key)
+        for key in ("region", "target", "addresses", "scenario")
     )
 
 

@@ -45,6 +45,7 @@ class Block:
     p50_ns: float
     p99_us: float | None  # None: too few samples
     count: int
+    address: str = ""  # of the target, HOST:PORT, if it was the nearest of several
 
 
 @dataclass(frozen=True)

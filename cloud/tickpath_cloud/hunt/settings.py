@@ -55,6 +55,7 @@ class Settings:
     fresh_rounds: int = 24
     screen_seconds: float = 2.0  # of a block while waves are screened
     screen_rounds: int = 1  # of a wave
+    targets: int = 1  # addresses of the target, all of which a screening measures to
     block_seconds: float = 10.0  # of a block from the confirmation on
     round_every_seconds: float = 60.0  # from the confirmation on: longer than what noise remembers
     probes_at_once: int = 4  # on the target
@@ -87,6 +88,7 @@ class Settings:
             (min(self.looks, default=6) >= 6, "looks", "an interval needs at least 6 rounds"),
             (self.fresh_rounds >= 6, "fresh_rounds", "an interval needs at least 6 rounds"),
             (self.screen_rounds >= 1, "screen_rounds", "at least 1"),
+            (self.targets >= 1, "targets", "at least 1"),
             (self.probes_at_once >= 1, "probes_at_once", "at least 1"),
             (self.block_seconds > 0, "block_seconds", "above 0"),
             (self.screen_seconds > 0, "screen_seconds", "above 0"),
@@ -139,7 +141,7 @@ class Settings:
         return (
             launched
             + SETTLE_SECONDS
-            + self.screen_rounds * self.round_seconds(arms, self.screen_seconds)
+            + self.screen_rounds * self.round_seconds(arms, self.targets * self.screen_seconds)
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class Arm:
     zone: str | None = None
     lease: Lease | None = None
     failures: int = 0
+    address: str = ""  # of the target, if it has several: the one that was nearest when screened
     number: int = 0  # from 0, in the order of the waves
 
     @property
@@ -163,7 +164,8 @@ class State:
         if "decided_at" in event:
             self.round_began = event["decided_at"]
             arms = len(event["blocks"]) + len(event["failed"])
-            planned = self.settings.round_seconds(arms, event["block_seconds"])
+            each = self.settings.targets if self.stage == SCREENING else 1
+            planned = self.settings.round_seconds(arms, each * event["block_seconds"])
             self.overrun = max(self.overrun, (event["at"] - event["decided_at"]) / planned)
         for name, why in event["failed"].items():
             arm = self.arm(name)
@@ -174,8 +176,9 @@ class State:
             self.void_rounds += 1
             return
         blocks = {name: block for name, block in event["blocks"].items() if name in self.arms}
-        for name in blocks:
-            self.arms[name].failures = 0
+        for name, block in blocks.items():
+            arm = self.arms[name]
+            arm.failures, arm.address = 0, arm.address or block.get("address", "")
         self.answers.clear()
         self.stage_rounds += 1
         self.wave_rounds += 1

@@ -105,7 +105,7 @@ def result(state: State, now: float) -> str:
         lines.append(
             f"  kept {name}: {figure.interval.value / 1000:.1f} us p50 "
             f"({between(figure.interval)}, {figure.rounds} fresh blocks), {arm.instance} "
-            f"{_where(state, arm)}, {arm.zone}"
+            f"{_where(state, arm)}, {arm.zone}{f', to {arm.address}' if arm.address else ''}"
         )
         if figure.move:
             lines.append(f"    {name} {moved(figure.move)}")

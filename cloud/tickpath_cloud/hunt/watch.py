@@ -28,7 +28,7 @@ FILE = "watch.jsonl"
 
 class Hosts(Protocol):
     def blocks(
-        self, arms: list[str], block_seconds: float
+        self, arms: list[str], block_seconds: float, addresses: dict[str, str]
     ) -> tuple[dict[str, Block], dict[str, str]]: ...
 
 
@@ -106,7 +106,8 @@ class Watch:
         return [arm for arm in self.state.decided if arm not in gone]
 
     def _measure(self, arms: list[str]) -> None:
-        blocks, failed = self.hosts.blocks(arms, self.state.settings.block_seconds)
+        near = {arm: self.state.arms[arm].address for arm in arms}
+        blocks, failed = self.hosts.blocks(arms, self.state.settings.block_seconds, near)
         self.journal.append({
             "event": "watched", "at": self.clock(), "failed": failed,
             "blocks": {arm: vars(block) for arm, block in blocks.items()},
