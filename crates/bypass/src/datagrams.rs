@@ -1,0 +1,165 @@
+//! UDP over frames: one address with its claimed ports.
+
+use crate::error::BypassError;
+use crate::frame::{self, Checksums, Header, Mac, UDP_HEADERS_BYTES};
+use crate::frames::Frames;
+use crate::neighbours::Neighbours;
+use crate::port::{Port, Protocol};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// Datagrams that a stack did not pass on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatagramCounts {
+    /// Frames that carried no datagram for this address, or a harmed one.
+    pub rejected: u64,
+    /// Datagrams to an address whose hardware address is unknown.
+    pub unknown: u64,
+    /// Datagrams for which the interface had no room.
+    pub no_room: u64,
+}
+
+/// A datagram that was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Bytes that were copied.
+    pub length: usize,
+    /// The sender.
+    pub from: SocketAddrV4,
+    /// The port of this end to which it came.
+    pub to_port: u16,
+}
+
+/// UDP of one address. Never blocks, and allocates nothing after it was made.
+pub struct Datagrams<F> {
+    frames: F,
+    mac: Mac,
+    address: Ipv4Addr,
+    mtu: usize,
+    checksums: Checksums,
+    neighbours: Neighbours,
+    counts: DatagramCounts,
+}
+
+impl Datagrams<Port> {
+    /// Over a port, with an address of its interface.
+    pub fn on_port(port: Port, address: Ipv4Addr) -> Datagrams<Port> {
+        let interface = port.interface();
+        let (mac, mtu) = (interface.mac, interface.mtu as usize);
+        let checksums = if interface.is_veth { Checksums::OrPartial } else { Checksums::Whole };
+        Datagrams::over(port, mac, (address, mtu), checksums)
+    }
+
+    /// Takes a port from the kernel, or with 0 any that is free.
+    ///
+    /// # Errors
+    /// As [`Port::claim`].
+    pub fn bind(&mut self, port: u16) -> Result<SocketAddrV4, BypassError> {
+        self.frames.claim(Protocol::Udp, SocketAddrV4::new(self.address, port))
+    }
+
+    /// Looks up the way to a peer, so that something can be sent to it before it has sent anything.
+    /// Off the path.
+    ///
+    /// # Errors
+    /// As [`Port::next_hop`].
+    pub fn resolve(&mut self, peer: Ipv4Addr) -> Result<(), BypassError> {
+        let mac = self.frames.next_hop(peer)?;
+        self.neighbours.learn(peer, mac);
+        Ok(())
+    }
+}
+
+impl<F: Frames> Datagrams<F> {
+    /// Over any frames, with an address and an MTU in bytes.
+    pub fn over(
+        frames: F,
+        mac: Mac,
+        (address, mtu): (Ipv4Addr, usize),
+        checksums: Checksums,
+    ) -> Datagrams<F> {
+        let (neighbours, counts) = (Neighbours::new(), DatagramCounts::default());
+        Datagrams { frames, mac, address, mtu, checksums, neighbours, counts }
+    }
+
+    /// Bytes of the longest datagram: there are no fragments.
+    pub fn bytes_max(&self) -> usize {
+        self.mtu + frame::ETHERNET_BYTES - UDP_HEADERS_BYTES
+    }
+
+    /// Counts so far.
+    pub fn counts(&self) -> DatagramCounts {
+        self.counts
+    }
+
+    /// The frames below.
+    pub fn frames(&self) -> &F {
+        &self.frames
+    }
+
+    /// The next datagram, if one is there. The end of one that is longer than `into` is lost, as
+    /// with `recvfrom`.
+    #[inline]
+    pub fn receive(&mut self, into: &mut [u8]) -> Option<Arrival> {
+        loop {
+            let (address, sums) = (self.address, self.checksums);
+            let mut received = None;
+            let is_there = self.frames.receive(|bytes| received = read(bytes, address, sums, into));
+            if !is_there {
+                return None;
+            }
+            let Some((arrival, mac)) = received else {
+                self.counts.rejected += 1;
+                continue;
+            };
+            self.neighbours.learn(*arrival.from.ip(), mac);
+            return Some(arrival);
+        }
+    }
+
+    /// Sends a datagram from a port of this end at once.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it is longer than [`Datagrams::bytes_max`]; `HostUnreachable` if the
+    /// peer's hardware address is unknown; `WouldBlock` if there is no room; or if the interface is
+    /// gone.
+    #[inline]
+    pub fn send(&mut self, from: u16, content: &[u8], peer: SocketAddrV4) -> io::Result<()> {
+        if content.len() > self.bytes_max() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let Some(to) = self.neighbours.find(*peer.ip()) else {
+            self.counts.unknown += 1;
+            return Err(io::ErrorKind::HostUnreachable.into());
+        };
+        let source = SocketAddrV4::new(self.address, from);
+        let header = Header { from: self.mac, to, source, destination: peer };
+        let bytes = UDP_HEADERS_BYTES + content.len();
+        if !self.frames.send(bytes, |bytes| frame::write_datagram(bytes, &header, content)) {
+            self.counts.no_room += 1;
+            // Sending those that wait may make room.
+            self.frames.flush()?;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.frames.flush()
+    }
+}
+
+/// Reads a datagram for `address` into `into`, and where its sender is.
+#[inline]
+fn read(
+    bytes: &[u8],
+    address: Ipv4Addr,
+    sums: Checksums,
+    into: &mut [u8],
+) -> Option<(Arrival, Mac)> {
+    let packet = frame::packet(bytes).ok()?;
+    let (source, to_port, content) = frame::datagram(packet, sums).ok()?;
+    if packet.destination != address {
+        return None;
+    }
+    let length = content.len().min(into.len());
+    into[..length].copy_from_slice(&content[..length]);
+    let from = SocketAddrV4::new(packet.source, source);
+    Some((Arrival { length, from, to_port }, packet.from))
+}

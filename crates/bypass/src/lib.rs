@@ -1,0 +1,38 @@
+//! Stacks below the kernel: frames go straight between a network interface and this process.
+//!
+//! - [`Port`]: AF_XDP on the queues of one interface. An XDP program takes the flows that the port
+//!   claimed, and everything else stays with the kernel. The program goes when the process ends,
+//!   however it ends.
+//! - [`frame`]: Ethernet, IPv4 and UDP, bytes in and bytes out.
+//! - [`Datagrams`]: UDP over frames.
+//! - [`TcpStack`]: TCP over frames, by `smoltcp`.
+//! - [`routes`]: the kernel's interfaces, routes and neighbours, by netlink.
+//!
+//! Nothing here reads a clock: who polls a stack says what time it is. Why these crates:
+//! docs/decisions/023-af-xdp-and-user-space-tcp.md.
+
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+#[allow(unsafe_code)]
+mod bpf;
+mod datagrams;
+mod error;
+pub mod frame;
+mod frames;
+mod neighbours;
+mod port;
+mod program;
+#[allow(unsafe_code)]
+mod queue;
+pub mod routes;
+mod tcp;
+
+pub use crate::datagrams::{Arrival, DatagramCounts, Datagrams};
+pub use crate::error::BypassError;
+pub use crate::frames::Frames;
+pub use crate::neighbours::NEIGHBOURS_MAX;
+pub use crate::port::{Attachment, Port, PortOptions, Protocol, QUEUES_MAX};
+pub use crate::program::FLOWS_MAX;
+pub use crate::queue::{Copying, FRAME_BYTES_MAX};
+pub use crate::tcp::{ConnectionId, TcpCounts, TcpLimits, TcpStack};

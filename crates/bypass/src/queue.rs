@@ -1,0 +1,227 @@
+//! One queue of an interface: an AF_XDP socket with its shared memory and four rings, by crate
+//! `xdp`. Nothing outside of this file sees a packet of that memory longer than a call.
+
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use xdp::nic::NicIndex;
+use xdp::slab::{HeapSlab, Slab};
+use xdp::socket::{SocketError, XdpSocket, XdpSocketBuilder};
+use xdp::umem::{FrameSize, UmemCfgBuilder};
+use xdp::{RingConfigBuilder, Umem, WakableRings};
+
+/// Bytes of the longest frame: a page less the headroom that XDP keeps for programs.
+pub const FRAME_BYTES_MAX: usize = 4096 - 256;
+/// Frames of a queue's shared memory: 16 MiB with those that are received.
+const FRAMES: u32 = 4096;
+/// Slots of each ring; half of the frames are for receiving, the others for sending.
+const RING_SLOTS: u32 = FRAMES / 2;
+/// Frames that are taken from or given to a ring at a time.
+const BATCH: usize = 64;
+/// Calls to the kernel in a row to send one batch: in copy mode a call sends some tens of frames.
+const WAKE_UPS_MAX: usize = 16;
+
+/// How frames come into shared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// The card writes and reads shared memory.
+    ZeroCopy,
+    /// The kernel copies frames.
+    Copy {
+        /// Why not without; `None`: it was not asked for.
+        because: Option<String>,
+    },
+}
+
+impl fmt::Display for Copying {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Copying::ZeroCopy => f.write_str("zero-copy"),
+            Copying::Copy { because: None } => f.write_str("copy mode"),
+            Copying::Copy { because: Some(why) } => write!(f, "copy mode (zero-copy: {why})"),
+        }
+    }
+}
+
+/// A step that failed, and the system's reason.
+pub(crate) struct Failure(pub(crate) &'static str, pub(crate) io::Error);
+
+/// An open queue.
+pub(crate) struct Queue {
+    // Dropped from the top: rings and socket before the memory that they name.
+    rings: WakableRings,
+    socket: XdpSocket,
+    /// Received frames that nobody took yet.
+    inbound: HeapSlab,
+    /// Written frames that are in no ring yet.
+    outbound: HeapSlab,
+    /// Frames that the fill ring is owed.
+    owed: usize,
+    /// The kernel was not yet made to send all that is in the ring.
+    unsent: bool,
+    copying: Copying,
+    memory: Umem,
+}
+
+impl Queue {
+    /// Opens queue `number` of an interface: without copies if `zero_copy` and the driver can.
+    pub(crate) fn open(interface: u32, number: u32, zero_copy: bool) -> Result<Queue, Failure> {
+        let because = match zero_copy.then(|| Queue::bind(interface, number, Copying::ZeroCopy)) {
+            Some(Ok(queue)) => return Ok(queue),
+            Some(Err(Failure(_, why))) => Some(why.to_string()),
+            None => None,
+        };
+        Queue::bind(interface, number, Copying::Copy { because })
+    }
+
+    fn bind(interface: u32, number: u32, copying: Copying) -> Result<Queue, Failure> {
+        let invalid = |_| Failure("lay out shared memory", io::ErrorKind::InvalidInput.into());
+        let layout = UmemCfgBuilder {
+            frame_size: FrameSize::FourK,
+            frame_count: FRAMES,
+            ..UmemCfgBuilder::default()
+        };
+        let mut memory = Umem::map(layout.build().map_err(invalid)?)
+            .map_err(|why| Failure("map shared memory", why))?;
+        let slots = RingConfigBuilder {
+            rx_count: RING_SLOTS,
+            tx_count: RING_SLOTS,
+            fill_count: RING_SLOTS,
+            completion_count: RING_SLOTS,
+        };
+        let mut socket = XdpSocketBuilder::new().map_err(failure)?;
+        let slots = slots.build().map_err(invalid)?;
+        let (mut rings, mut flags) = socket.build_wakable_rings(&memory, slots).map_err(failure)?;
+        match copying {
+            Copying::ZeroCopy => flags.force_zerocopy(),
+            Copying::Copy { .. } => flags.force_copy(),
+        }
+        // SAFETY: the memory lives as long as the ring, in `Queue`.
+        unsafe { rings.fill_ring.enqueue(&mut memory, RING_SLOTS as usize, false) }
+            .map_err(|why| Failure("fill a ring", why))?;
+        let socket = socket.bind(NicIndex::new(interface), number, flags).map_err(failure)?;
+        Ok(Queue {
+            rings,
+            socket,
+            inbound: HeapSlab::with_capacity(BATCH),
+            outbound: HeapSlab::with_capacity(BATCH),
+            owed: 0,
+            unsent: false,
+            copying,
+            memory,
+        })
+    }
+
+    pub(crate) fn copying(&self) -> &Copying {
+        &self.copying
+    }
+
+    /// Passes the next frame to `take`; false if there is none now.
+    #[inline]
+    pub(crate) fn receive(&mut self, take: impl FnOnce(&[u8])) -> bool {
+        let Some(packet) = self.inbound.pop_back().or_else(|| self.next_batch()) else {
+            return false;
+        };
+        take(&packet);
+        self.memory.free_packet(packet);
+        self.owed += 1;
+        true
+    }
+
+    /// Returns what was read to the kernel, then takes what has arrived.
+    #[inline]
+    fn next_batch(&mut self) -> Option<xdp::Packet> {
+        if self.owed > 0 {
+            // In copy mode the kernel looks by itself; a driver has to be told.
+            let wake = self.copying == Copying::ZeroCopy;
+            // SAFETY: the memory lives as long as the ring. It has `owed` free frames: those of
+            // packets that `receive` freed.
+            let filled = unsafe { self.rings.fill_ring.enqueue(&mut self.memory, self.owed, wake) };
+            // A failed wake-up leaves the frames in the ring; the next one wakes the driver.
+            self.owed -= filled.unwrap_or(self.owed);
+        }
+        let ring = self.rings.rx_ring.as_mut()?;
+        // SAFETY: the memory is the one that the ring's socket was made with, and outlives it.
+        unsafe { ring.recv(&self.memory, &mut self.inbound) };
+        self.inbound.pop_back()
+    }
+
+    /// Writes a frame; false if there is no room.
+    #[inline]
+    pub(crate) fn send(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool {
+        if self.outbound.available() == 0 {
+            self.submit();
+        }
+        if self.outbound.available() == 0 || bytes > FRAME_BYTES_MAX {
+            return false;
+        }
+        if self.memory.allocatable() <= self.owed {
+            self.rings.completion_ring.dequeue(&mut self.memory, RING_SLOTS as usize);
+        }
+        // Frames that the fill ring is owed are not for sending.
+        if self.memory.allocatable() <= self.owed {
+            return false;
+        }
+        // SAFETY: the packet goes into this queue's ring or stays in `outbound`, and the memory
+        // outlives both.
+        let Some(mut packet) = (unsafe { self.memory.alloc() }) else { return false };
+        if packet.adjust_tail(bytes as i32).is_err() {
+            self.memory.free_packet(packet);
+            return false;
+        }
+        fill(&mut packet);
+        self.outbound.push_front(packet);
+        true
+    }
+
+    /// Puts written frames into the ring, if they all fit.
+    fn submit(&mut self) {
+        let Some(ring) = self.rings.tx_ring.as_mut() else { return };
+        // SAFETY: the packets are from the memory that the ring's socket was made with.
+        let sent = unsafe { ring.send(&mut self.outbound, false) };
+        self.unsent |= sent.is_ok_and(|n| n > 0);
+    }
+
+    /// Makes the kernel send what is in the ring.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if !self.outbound.is_empty() {
+            self.submit();
+        }
+        if !self.unsent {
+            return Ok(());
+        }
+        // The kernel sends in this call; crate `xdp` does not show whether a driver needs it.
+        for _ in 0..WAKE_UPS_MAX {
+            match rustix::net::send(self.as_fd(), &[], SendFlags::DONTWAIT) {
+                Ok(_) => {
+                    self.unsent = false;
+                    return Ok(());
+                }
+                // There is more to send, or no room on the way out: the next flush goes on.
+                Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS | Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Queue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the socket's descriptor is open as long as the socket, which `self` owns.
+        unsafe { BorrowedFd::borrow_raw(self.socket.as_raw_fd()) }
+    }
+}
+
+fn failure(error: SocketError) -> Failure {
+    match error {
+        SocketError::SocketCreation(why) => Failure("open a socket", why),
+        SocketError::SetSockOpt { inner, .. } | SocketError::GetSockOpt { inner, .. } => {
+            Failure("register shared memory and rings", inner)
+        }
+        SocketError::RingMap { inner, .. } => Failure("map the rings", inner),
+        SocketError::Bind(why) => Failure("bind a queue", why),
+    }
+}

@@ -1,0 +1,154 @@
+//! Packets that a port takes and those that it leaves; how it ends.
+
+use crate::bench::{COPY, addresses, networks, open, port};
+use bypass::routes::{Interface, route};
+use bypass::{BypassError, Copying, PortOptions, Protocol};
+use host::network::{DEVICE, Networks};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const CHILD: &str = "TICKPATH_TEST_PORT_CHILD";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The kernel's TCP and UDP between the two networks.
+fn the_kernels_stack_works(networks: &Networks) {
+    let [first, second] = addresses(networks);
+    let listener = networks.exchange().within(|| TcpListener::bind((first, 0))).unwrap().unwrap();
+    let to = listener.local_addr().unwrap();
+    let connect = || TcpStream::connect_timeout(&to, PATIENCE);
+    let mut client = networks.trader().within(connect).unwrap().unwrap();
+    let mut server = listener.accept().unwrap().0;
+    client.write_all(b"order").unwrap();
+    let mut into = [0; 5];
+    server.read_exact(&mut into).unwrap();
+    assert_eq!(&into, b"order");
+    let bind = |ip| move || UdpSocket::bind((ip, 0)).unwrap();
+    let from = networks.trader().within(bind(second)).unwrap();
+    let to = networks.exchange().within(bind(first)).unwrap();
+    to.set_read_timeout(Some(PATIENCE)).unwrap();
+    from.send_to(b"tick", to.local_addr().unwrap()).unwrap();
+    assert_eq!(to.recv(&mut into).unwrap(), 4);
+}
+
+fn has_program(networks: &Networks) -> bool {
+    networks.exchange().within(|| Interface::named(DEVICE).unwrap().has_program).unwrap()
+}
+
+/// A process that another test has just started has our descriptors until it runs its program.
+fn the_program_goes(networks: &Networks) {
+    let deadline = clock::Deadline::after(PATIENCE);
+    while has_program(networks) {
+        assert!(!deadline.left().is_zero(), "the program is still attached");
+    }
+}
+
+/// ssh, ARP and everything else pass: also the same port of the other protocol.
+#[test]
+fn what_was_not_claimed_stays_with_the_kernel() {
+    let Some(networks) = networks() else { return };
+    let Some(mut port) = port(&networks) else { return };
+    let [address, _] = addresses(&networks);
+    let claim = |protocol, at| move |port: &mut bypass::Port| port.claim(protocol, at);
+    let any = SocketAddrV4::new(address, 0);
+    let tcp = networks.exchange().within(|| claim(Protocol::Tcp, any)(&mut port)).unwrap().unwrap();
+    assert_ne!(tcp.port(), 0);
+    assert!(has_program(&networks));
+    the_kernels_stack_works(&networks);
+    let same = networks.exchange().within(|| UdpSocket::bind(tcp)).unwrap().unwrap();
+    same.set_read_timeout(Some(PATIENCE)).unwrap();
+    let other = networks.trader().within(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
+    other.send_to(b"tick", tcp).unwrap();
+    assert_eq!(same.recv(&mut [0; 8]).unwrap(), 4);
+    let taken = networks.exchange().within(|| claim(Protocol::Udp, tcp)(&mut port)).unwrap();
+    assert!(matches!(taken, Err(BypassError::Claim { .. })), "{taken:?}");
+    let foreign = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+    let foreign = networks.exchange().within(|| claim(Protocol::Udp, foreign)(&mut port)).unwrap();
+    assert!(matches!(foreign, Err(BypassError::Claim { .. })), "{foreign:?}");
+    drop(port);
+    the_program_goes(&networks);
+}
+
+/// veth has no zero-copy: the port says so and copies. Nobody else gets the queue meanwhile.
+#[test]
+fn a_port_falls_back_to_copies_and_says_why() {
+    let Some(networks) = networks() else { return };
+    let options = PortOptions { queue: Some(0), zero_copy: true };
+    let port = match open(networks.exchange(), options) {
+        Ok(port) => port,
+        Err(why) => testing::skip!(Kernel, "{why}"),
+    };
+    let modes: Vec<&Copying> = port.copying().collect();
+    assert!(matches!(modes[..], [Copying::Copy { because: Some(_) }]), "{modes:?}");
+    let said = port.to_string();
+    assert!(said.starts_with("AF_XDP on tick0: native XDP, 1 queue, copy mode (zero"), "{said}");
+    let Err(second) = open(networks.exchange(), COPY) else { panic!("two ports on one queue") };
+    assert!(second.to_string().contains("xdp off"), "{second}");
+}
+
+/// Killed at any instant, a process leaves no program, no route and no rule.
+#[test]
+fn a_killed_process_leaves_the_interface_to_the_kernel() {
+    if std::env::var_os(CHILD).is_some() {
+        hold_a_port();
+        return;
+    }
+    if !testing::child::is_possible() {
+        return;
+    }
+    let Some(networks) = networks() else { return };
+    if port(&networks).is_none() {
+        return;
+    }
+    let mut child = networks
+        .exchange()
+        .within(|| {
+            let name = testing::test_name!(a_killed_process_leaves_the_interface_to_the_kernel);
+            let mut child: Command = testing::child::again(&name);
+            child.env(CHILD, "1").stdout(Stdio::piped()).spawn().unwrap()
+        })
+        .unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let opened = said.into_iter().find(|line| line.contains("holds"));
+    let was_attached = has_program(&networks);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(opened.is_some() && was_attached, "{opened:?}");
+    the_program_goes(&networks);
+    the_kernels_stack_works(&networks);
+    let again = port(&networks).expect("the queue is free again");
+    drop(again);
+}
+
+/// In the child, which its parent kills, or which ends by itself.
+fn hold_a_port() {
+    let interface = Interface::named(DEVICE).unwrap();
+    let mut port = bypass::Port::open(&interface, COPY).unwrap();
+    port.claim(Protocol::Tcp, SocketAddrV4::new(interface.addresses[0], 0)).unwrap();
+    println!("\nit holds a port");
+    std::thread::sleep(PATIENCE);
+}
+
+/// Routes and neighbours are the kernel's.
+#[test]
+fn a_route_leads_to_a_neighbour() {
+    let Some(networks) = networks() else { return };
+    let [first, second] = addresses(&networks);
+    let other = networks.trader().within(|| Interface::named(DEVICE).unwrap()).unwrap();
+    networks
+        .exchange()
+        .within(|| {
+            let interface = Interface::with_address(first).unwrap();
+            assert_eq!((interface.name.as_str(), interface.is_veth), (DEVICE, true));
+            assert_eq!(interface.receive_queues().unwrap(), 1);
+            let way = route(second).unwrap();
+            assert_eq!((way.interface, way.source, way.next_hop), (interface.index, first, second));
+            assert_eq!(interface.neighbour(second).unwrap(), other.mac);
+            let far = route(Ipv4Addr::new(198, 51, 100, 1)).unwrap_err();
+            assert!(far.to_string().contains("ip route get 198.51.100.1"), "{far}");
+            let missing = Interface::named("eth77").unwrap_err();
+            assert!(missing.to_string().contains("eth77"), "{missing}");
+        })
+        .unwrap();
+}
