@@ -12,11 +12,15 @@
 //! | 5..8 | zero |
 //! | 8..16 | sequence, which comes back as it is |
 //! | 16.. | zero |
+//!
+//! Messages of the kind [`BULK`] are those of [`bulk`].
 
 pub mod bare;
+pub mod bulk;
 pub mod datagrams;
 pub mod ticker;
 
+use crate::echo::bulk::{BULK, Sink};
 use crate::serve::{Full, Outbound, Service};
 use crate::streams::StreamId;
 use std::io::{self, ErrorKind};
@@ -125,6 +129,16 @@ impl Inbound {
         (!is_empty).then_some(self.first_byte_ns)
     }
 
+    /// Drops up to `bytes` of what was read; gives how many.
+    pub(crate) fn skip(&mut self, bytes: u64) -> usize {
+        let here = (self.end - self.start).min(usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.start += here;
+        if self.start == self.end {
+            self.reset();
+        }
+        here
+    }
+
     /// Where a read puts its bytes.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start > 0 && self.bytes.len() - self.end < MESSAGE_BYTES_MAX {
@@ -209,24 +223,58 @@ impl Connections {
     }
 }
 
-/// The server: answers each message with one of the length that it asks for.
+/// The server: answers each message with one of the length that it asks for, and swallows blocks.
 #[derive(Default)]
 pub struct Echo {
     connections: Connections,
+    sink: Sink,
+}
+
+impl Echo {
+    /// A block begins, of which the buffer may hold a part. Returns whether it is whole.
+    #[cold]
+    fn begin_block(
+        &mut self,
+        id: StreamId,
+        header: Message,
+        stamp_ns: u64,
+        outbound: &mut Outbound,
+    ) -> bool {
+        if self.sink.begin(id, header).is_err() {
+            outbound.close(id);
+            return false;
+        }
+        let here = self.connections.inbound[id.index()].skip(self.sink.left(id));
+        self.sink.took(id, here, stamp_ns, outbound.to(id));
+        !self.sink.is_in_block(id)
+    }
 }
 
 impl Service for Echo {
     fn opened(&mut self, id: StreamId, _: Option<SocketAddr>, _: u64) {
         self.connections.opened(id);
+        self.sink.opened(id);
     }
 
     fn space(&mut self, id: StreamId) -> &mut [u8] {
-        self.connections.space(id)
+        match self.sink.is_in_block(id) {
+            false => self.connections.space(id),
+            true => self.sink.space(id),
+        }
     }
 
     fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound) {
+        if self.sink.is_in_block(id) {
+            return self.sink.took(id, n, stamp_ns, outbound.to(id));
+        }
         self.connections.filled(id, n, stamp_ns);
         while let Some(message) = self.connections.next(id, outbound) {
+            if message.kind == BULK {
+                match self.begin_block(id, message, stamp_ns, outbound) {
+                    true => continue,
+                    false => break,
+                }
+            }
             if let Some(reply) = message.reply() {
                 reply.encode(outbound.to(id));
             }

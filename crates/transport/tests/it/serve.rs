@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::StreamId;
+use transport::echo::bulk::{self, ACCOUNT_BYTES, Account};
 use transport::echo::{Echo, Message};
 use transport::serve::{Full, Limits, Outbound, Rejections, Service, serve};
 
@@ -100,6 +101,38 @@ fn every_connection_gets_its_own_replies() {
             }
             assert_eq!(server.stop(), Rejections::default());
         }
+    }
+}
+
+/// Blocks that span many reads, one that follows its header at once, and a message between them.
+#[test]
+fn blocks_are_swallowed_and_counted_and_messages_are_answered() {
+    for way in ways() {
+        let server = Running::start(way, LIMITS);
+        let mut stream = server.connect();
+        let (mut sent, mut last_ns) = (0, 0);
+        for (bytes, then) in [(1, 1), (700_000, 0), (24, 3), (300_000, 1)] {
+            let mut out = Vec::new();
+            bulk::block(bytes, false).encode(&mut out);
+            out.resize(out.len() + bytes as usize, 7);
+            bulk::block(bytes, true).encode(&mut out);
+            out.resize(out.len() + bytes as usize, 7);
+            (0..then).for_each(|sequence| out.extend(message(sequence)));
+            stream.write_all(&out).unwrap();
+            sent += 2 * bytes;
+            let mut account = [0; ACCOUNT_BYTES];
+            stream.read_exact(&mut account).unwrap();
+            let account = Account::decode(&account).unwrap();
+            assert_eq!(account.bytes, sent, "{way}");
+            assert!(account.received_ns > last_ns, "{way}");
+            last_ns = account.received_ns;
+            (0..then).for_each(|sequence| assert_eq!(reply(&mut stream), sequence, "{way}"));
+        }
+        let mut bad = Vec::new();
+        bulk::block(bulk::BLOCK_BYTES_MAX + 1, true).encode(&mut bad);
+        stream.write_all(&bad).unwrap();
+        assert_eq!(stream.read(&mut [0; 9]).unwrap(), 0, "{way}: a block too long ends it");
+        assert_eq!(server.stop(), Rejections::default());
     }
 }
 
