@@ -146,6 +146,9 @@ pub struct Load {
     pub context_switches_involuntary: u64,
     /// Page faults of the measuring thread in the measured part, all runs.
     pub page_faults: u64,
+    /// Bulk flows beside the requests, of each run in order; empty without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bulk: Vec<crate::bulk::BulkRun>,
     /// Results of a matching engine, of each run in order.
     #[serde(alias = "matching", skip_serializing_if = "Vec::is_empty")]
     pub engine: Vec<crate::engine::EngineRun>,

@@ -173,6 +173,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
         seconds: scenario.seconds,
         tls: scenario.trust(index),
         inject: subject.inject.clone(),
+        bulk: None,
         hlog,
         progress: false,
     })))

@@ -90,6 +90,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
             seconds,
             tls,
             inject: Default::default(),
+            bulk: None,
             hlog: directory.path().join("001.hlog").display().to_string(),
             progress: false,
         };

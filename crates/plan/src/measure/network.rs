@@ -4,11 +4,12 @@
 use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
-use crate::range::{OutOfRange, require};
+use crate::range::{OutOfRange, require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::network::{
-    FORWARD, HEADER_BYTES, MESSAGE_BYTES_MAX, Protocol, REQUEST, REVERSE, STAMPED_BYTES,
+    BULK_FLOWS_MAX, FORWARD, HEADER_BYTES, MESSAGE_BYTES_MAX, Protocol, REQUEST, REVERSE,
+    STAMPED_BYTES,
 };
 use crate::tables::subject::Subject;
 
@@ -39,6 +40,7 @@ impl Measurement for Network {
             "subject.backend",
             "subject.placement",
             "subject.message_bytes",
+            "subject.bulk_flows",
             "subject.inject",
         ]
     }
@@ -99,6 +101,8 @@ impl Measurement for Network {
         let holds = bytes == 0 || (least..=MESSAGE_BYTES_MAX).contains(&bytes);
         let why = format!("0 (as in request), or {least} to {MESSAGE_BYTES_MAX} bytes");
         require(holds, &key_of(subject, "message_bytes"), bytes, why)?;
+        let key = key_of(subject, "bulk_flows");
+        within(&key, subject.bulk_flows, 0..=BULK_FLOWS_MAX, "there are {} bulk flows")?;
         if scenario.request.protocol == Protocol::Udp {
             takes_datagrams(&key_of(subject, "backend"), &subject.backend)?;
         }

@@ -4,6 +4,7 @@
 use crate::faults::{DatagramHarm, Inject};
 use crate::range::{OutOfRange, require};
 use crate::tables::load::{Load, check_seconds};
+use crate::tables::network::Protocol;
 use crate::trust::Trust;
 use clock::Clock;
 use host::scheduling::Scheduling;
@@ -46,6 +47,22 @@ pub struct DatagramPlan {
     pub harm: DatagramHarm,
 }
 
+/// Bulk flows beside the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BulkPlan {
+    /// `HOST:PORT` of the raw echo that is their sink.
+    pub target: String,
+    /// Their protocol.
+    pub protocol: Protocol,
+    /// Number of flows.
+    pub flows: usize,
+    /// Length of a datagram, bytes.
+    pub datagram_bytes: usize,
+    /// Payload of all flows together, megabits a second; 0: as fast as the kernel takes it.
+    pub megabits: f64,
+}
+
 impl Wire {
     /// Whether its messages are requests, in one series.
     pub fn is_requests(self) -> bool {
@@ -84,6 +101,9 @@ pub struct OrdersPlan {
     /// Faults to inject; absent from the file if there are none.
     #[serde(default, skip_serializing_if = "Inject::is_none")]
     pub inject: Inject,
+    /// Bulk flows beside the load; left out if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bulk: Option<BulkPlan>,
     /// The HdrHistogram log, which is appended to.
     pub hlog: String,
     /// Report each second as it ends. A client may ignore it.
@@ -150,6 +170,13 @@ mod tests {
                 seconds: 2.0,
                 tls: None,
                 inject,
+                bulk: (wire == Wire::Requests(bytes)).then(|| BulkPlan {
+                    target: "127.0.0.1:9".into(),
+                    protocol: Protocol::Tcp,
+                    flows: 2,
+                    datagram_bytes: 1_400,
+                    megabits: 0.5,
+                }),
                 hlog: "001.hlog".into(),
                 progress: wire == Wire::WebsocketJson,
             };

@@ -19,6 +19,11 @@ pub const HEADER_BYTES: usize = 16;
 /// The longest raw message.
 pub const MESSAGE_BYTES_MAX: usize = 8192;
 
+/// Limit on the bulk flows of a subject.
+pub const BULK_FLOWS_MAX: usize = 64;
+/// Limit on the rate of bulk flows, megabits a second.
+pub const BULK_MEGABITS_MAX: f64 = 1e6;
+
 /// The longest wait for the reply to a datagram, ms.
 pub const PATIENCE_MS_MAX: u64 = 10_000;
 
@@ -48,6 +53,14 @@ pub struct Request {
     pub one_way: bool,
     /// Time after which a request over UDP without its reply is lost, ms.
     pub patience_ms: u64,
+    /// Length of the datagrams of bulk flows over UDP.
+    pub bulk_bytes: usize,
+    /// Payload of all bulk flows of a subject together, megabits a second; 0: as fast as the
+    /// kernel takes it.
+    pub bulk_megabits: f64,
+    /// `HOST:PORT` of the raw echo that bulk flows go to, where no exchange is started; empty:
+    /// that of the requests.
+    pub bulk_target: String,
     /// The network interface that messages go through; empty: the first one that says its node.
     pub interface: String,
     /// Faults of the replies that arrive over UDP.
@@ -62,6 +75,9 @@ impl Default for Request {
             reply_bytes: 256,
             one_way: false,
             patience_ms: 1_000,
+            bulk_bytes: 1_400,
+            bulk_megabits: 0.0,
+            bulk_target: String::new(),
             interface: String::new(),
             inject: DatagramHarm::default(),
         }
@@ -79,6 +95,11 @@ impl Request {
         within("request.reply_bytes", self.reply_bytes, bytes, "a reply has {} bytes")?;
         let patience = 1..=PATIENCE_MS_MAX;
         within("request.patience_ms", self.patience_ms, patience, "wait {} ms")?;
+        let datagram = STAMPED_BYTES..=MESSAGE_BYTES_MAX;
+        within("request.bulk_bytes", self.bulk_bytes, datagram, "a bulk datagram has {} bytes")?;
+        let why = format!("0 (as fast as the kernel takes it) to {BULK_MEGABITS_MAX}");
+        let holds = (0.0..=BULK_MEGABITS_MAX).contains(&self.bulk_megabits);
+        require(holds, "request.bulk_megabits", self.bulk_megabits, why)?;
         let is_udp = self.protocol == Protocol::Udp;
         let harmless = is_udp || self.inject.is_none();
         let why = "only datagrams can be harmed: set request.protocol to udp";

@@ -31,6 +31,8 @@ pub struct Subject {
     pub placement: Placement,
     /// For `network`: length of its requests and replies; 0: those of `[request]`.
     pub message_bytes: usize,
+    /// For `network`: bulk flows beside its requests; 0: none.
+    pub bulk_flows: usize,
     /// Faults to inject; only tickpath's own client can.
     pub inject: Inject,
 }
@@ -47,6 +49,7 @@ impl Default for Subject {
             tls: false,
             placement: Placement::Baseline,
             message_bytes: 0,
+            bulk_flows: 0,
             inject: Inject::default(),
         }
     }

@@ -143,6 +143,7 @@ fn joined_subject(
     let of_runs = || order.iter().filter_map(load);
     Subject {
         load: Load {
+            bulk: of_runs().filter_map(|(load, run)| load.bulk.get(run).cloned()).collect(),
             engine: of_runs().filter_map(|(load, run)| load.engine.get(run).cloned()).collect(),
             tick: of_runs().filter_map(|(load, run)| load.tick.get(run).cloned()).collect(),
             runtime: of_runs().filter_map(|(load, run)| load.runtime.get(run).cloned()).collect(),

@@ -165,6 +165,7 @@ pub fn load(loads: &[Load]) -> Load {
         lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
         context_switches_involuntary: sum(|load| load.context_switches_involuntary),
         page_faults: sum(|load| load.page_faults),
+        bulk: loads.iter().flat_map(|load| load.bulk.clone()).collect(),
         engine: loads.iter().flat_map(|load| load.engine.clone()).collect(),
         tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
         runtime: loads.iter().flat_map(|load| load.runtime.clone()).collect(),

@@ -71,12 +71,26 @@ pub(crate) fn trade(
     wire: Wire,
     teller: &mut Teller<'_>,
 ) -> Result<ClientResult, ConductError> {
-    let plan = serde_json::to_string(&order_plan(launch, exchange, wire, teller.wants_seconds()))
-        .map_err(|error| launch.failed(error.to_string()))?;
+    let plan = order_plan(launch, exchange, wire, teller.wants_seconds());
+    carry_out(launch, &plan, teller)
+}
+
+/// Runs one client under that plan.
+pub(crate) fn carry_out(
+    launch: &Launch,
+    plan: &OrdersPlan,
+    teller: &mut Teller<'_>,
+) -> Result<ClientResult, ConductError> {
+    let plan = serde_json::to_string(plan).map_err(|error| launch.failed(error.to_string()))?;
     launch.run_client("trade", &plan, teller)
 }
 
-fn order_plan(launch: &Launch, exchange: Ready, wire: Wire, progress: bool) -> OrdersPlan {
+pub(crate) fn order_plan(
+    launch: &Launch,
+    exchange: Ready,
+    wire: Wire,
+    progress: bool,
+) -> OrdersPlan {
     let scenario = &launch.conduct.scenario;
     let spec = &scenario.subject[launch.entrant.index];
     let (warm_up_seconds, seconds) = launch.conduct.phases(launch.entrant);
@@ -96,6 +110,7 @@ fn order_plan(launch: &Launch, exchange: Ready, wire: Wire, progress: bool) -> O
             true => Inject::default(),
             false => spec.inject.clone(),
         },
+        bulk: None,
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
         progress,
     }

@@ -3,6 +3,7 @@
 //! See docs/decisions/001-streams-and-pacing.md.
 
 mod bare;
+mod bulk;
 mod desk;
 mod in_flight;
 mod lost;

@@ -1,5 +1,6 @@
 //! One run of one plan: connect, log on, warm up, measure, drain, report.
 
+use crate::load::bulk::BulkFlows;
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
@@ -131,7 +132,18 @@ pub fn run(
         progress: plan.progress,
         stop,
     };
-    measuring.carry_out(|reporter| measure(plan, stop, &reporter), &mut watch)
+    let bulk = plan
+        .bulk
+        .as_ref()
+        .map(|bulk| BulkFlows::start(bulk, plan.warm_up_seconds, plan.seconds))
+        .transpose()?;
+    let mut result = measuring.carry_out(|reporter| measure(plan, stop, &reporter), &mut watch)?;
+    match bulk.filter(|_| result.complete).map(BulkFlows::finish) {
+        Some(Ok(run)) => result.load.bulk.push(run),
+        Some(Err(why)) => result.fail(why),
+        None => {}
+    }
+    Ok(result)
 }
 
 /// The measuring thread.
@@ -321,7 +333,7 @@ impl Dialler<'_> {
 }
 
 /// A fresh flow of datagrams to the first address of `HOST:PORT`.
-fn dial_datagrams(target: &str) -> io::Result<UdpSocket> {
+pub(crate) fn dial_datagrams(target: &str) -> io::Result<UdpSocket> {
     let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     transport::datagram::flow_to(target.to_socket_addrs()?.next().ok_or_else(none)?)
 }

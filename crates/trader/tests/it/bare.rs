@@ -30,6 +30,7 @@ fn plan(listener: &TcpListener, directory: &tempfile::TempDir, backend: &str) ->
         seconds: 0.4,
         tls: None,
         inject: Default::default(),
+        bulk: None,
         hlog: directory.path().join(format!("{backend}.hlog")).display().to_string(),
         progress: false,
     }

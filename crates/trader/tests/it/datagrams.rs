@@ -64,6 +64,7 @@ fn plan(address: SocketAddr, directory: &tempfile::TempDir, load: Load) -> Order
         seconds: 0.5,
         tls: None,
         inject: Inject::default(),
+        bulk: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

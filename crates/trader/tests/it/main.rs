@@ -2,6 +2,7 @@
 //! `no_allocation` needs a process of its own.
 
 mod bare;
+mod bulk;
 mod datagrams;
 mod ends;
 mod raw;

@@ -90,6 +90,7 @@ fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> OrdersPla
         seconds: 0.5,
         tls: None,
         inject: Default::default(),
+        bulk: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }
