@@ -20,6 +20,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("net-rr", include_str!("../../../../scenarios/net-rr.toml")),
     ("net-rate", include_str!("../../../../scenarios/net-rate.toml")),
     ("net-one-way", include_str!("../../../../scenarios/net-one-way.toml")),
+    ("net-bulk", include_str!("../../../../scenarios/net-bulk.toml")),
     ("net-size", include_str!("../../../../scenarios/net-size.toml")),
     ("net-pps", include_str!("../../../../scenarios/net-pps.toml")),
     ("tick-to-trade", include_str!("../../../../scenarios/tick-to-trade.toml")),

@@ -1,5 +1,6 @@
 //! The table for a terminal.
 
+use crate::run::bulk;
 use crate::run::core_matrix;
 use crate::run::engine;
 use crate::run::figures::percentile_name;
@@ -29,6 +30,9 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
         false => core_matrix::text(&mut out, record),
     }
     engine::text(&mut out, record);
+    if let Some(bulk) = bulk::grid(record) {
+        bulk.text(&mut out);
+    }
     size_fit(&mut out, record);
     over_the_floor(&mut out, record);
     tick::text(&mut out, record);

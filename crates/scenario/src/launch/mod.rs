@@ -93,8 +93,10 @@ impl Launch<'_> {
         market_data: MarketData,
         client: impl FnOnce(Option<Pid>, Ready) -> Result<Outcome, ConductError>,
     ) -> Result<Outcome, ConductError> {
-        let (process, ready) = match self.start_exchange(market_data)? {
-            Some((process, ready)) => (Some(process), ready),
+        let plan = self.exchange_plan(market_data);
+        let starts = self.conduct.scenario.exchange.start;
+        let (process, ready) = match starts.then(|| self.start_exchange(&plan, ".exchange")) {
+            Some(started) => started.map(|(process, ready)| (Some(process), ready))?,
             None => {
                 let Conduct { connect, connect_floor, .. } = self.conduct;
                 let known = if self.entrant.is_floor { connect_floor } else { connect };
@@ -113,19 +115,36 @@ impl Launch<'_> {
         Ok(outcome)
     }
 
-    /// Starts an exchange, or the raw echo. Returns it with its first line; `None` if the scenario
-    /// starts none.
+    /// Starts a raw echo as the sink of bulk flows, lets `client` use it, and ends it. It is on no
+    /// core of its own, and sleeps while nothing comes.
+    pub(crate) fn with_sink(
+        &self,
+        client: impl FnOnce(String) -> Result<ClientResult, ConductError>,
+    ) -> Result<ClientResult, ConductError> {
+        let plan = self.exchange_plan(MarketData::default());
+        let backend = "block".to_owned();
+        let plan = ExchangePlan { cores: Vec::new(), gateways: 0, backend, ..plan };
+        let (process, ready) = self.start_exchange(&plan, ".sink")?;
+        let result = client(ready.address);
+        process.terminate();
+        let ended = process.wait().map_err(|error| error.to_string());
+        let mut result = result?;
+        if !ended.is_ok_and(|(status, timed_out)| status.success() && !timed_out) {
+            result.fail("the sink of the bulk flows died in mid-run".to_owned());
+        }
+        Ok(result)
+    }
+
+    /// Starts an exchange, or the raw echo. Returns it with its first line. Its stderr goes to a
+    /// file with that suffix.
     fn start_exchange(
         &self,
-        market_data: MarketData,
-    ) -> Result<Option<(Process, Ready)>, ConductError> {
-        if !self.conduct.scenario.exchange.start {
-            return Ok(None);
-        }
+        plan: &ExchangePlan,
+        suffix: &str,
+    ) -> Result<(Process, Ready), ConductError> {
         let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
-        let (stderr, file) = self.stderr(".exchange")?;
-        let plan = serde_json::to_string(&self.exchange_plan(market_data))
-            .map_err(|error| failed(error.to_string()))?;
+        let (stderr, file) = self.stderr(suffix)?;
+        let plan = serde_json::to_string(plan).map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.conduct.program);
         command.args(["exchange", "--plan", "-"]);
         command.args(["--die-with-parent", &std::process::id().to_string()]);
@@ -142,7 +161,7 @@ impl Launch<'_> {
         self.interrupt.watch(&[]);
         if let Ok(ready) = serde_json::from_str::<Ready>(&line) {
             process.deadline(self.lasts() + CLIENT_PATIENCE + EXCHANGE_PATIENCE);
-            return Ok(Some((process, ready)));
+            return Ok((process, ready));
         }
         // It has ended, or will at its deadline.
         let _ = process.wait();

@@ -187,6 +187,33 @@ fn one_way_has_a_series_for_each_direction() {
     assert!(done.status.code() == Some(2) && said.contains("two clocks"), "{said}");
 }
 
+/// Bulk flows leave requests their figures, and the record says what arrived.
+#[test]
+fn bulk_flows_run_beside_the_requests() {
+    for protocol in ["tcp", "udp"] {
+        let protocol = format!("request.protocol={protocol}");
+        let mut sets = vec!["runs=1", "load.rate_per_second=500", "request.bulk_megabits=40"];
+        let blocks =
+            ["idle", "flow-1", "flows-4"].map(|name| format!("subject.{name}.backend=block"));
+        sets.extend(blocks.iter().map(String::as_str));
+        sets.push(&protocol);
+        let (record, said) = quick("net-bulk", &sets);
+        for (index, name, flows) in [(0, "idle", 0), (1, "flow-1", 1), (2, "flows-4", 4)] {
+            let request = series(&record, name, "request", "response");
+            assert_eq!(request["pooled"]["count"], 150, "{request}");
+            let load = &record["subjects"][index]["load"];
+            let found = load["bulk"][0]["flows"].as_array().map_or(&[][..], Vec::as_slice);
+            assert_eq!(found.len(), flows, "{load}");
+            for flow in found {
+                let received = flow["received_bits_per_second"].as_f64();
+                assert!(received > Some(0.0), "{flow}");
+                assert_eq!(flow["datagrams"].is_object(), protocol.ends_with("udp"), "{flow}");
+            }
+        }
+        assert!(said.contains("Bulk flows beside the requests"), "{said}");
+    }
+}
+
 #[test]
 fn sizes_have_a_line_through_them() {
     let blocks: Vec<String> = [16, 64, 256, 512, 1024, 1400, 2048, 4096, 8192]

@@ -7,13 +7,14 @@ use crate::evidence::{Evidence, Lengths, Outcome};
 use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
 use crate::kind::{orders, rules};
 use crate::launch::observer::Observer;
-use crate::launch::{Launch, MarketData};
+use crate::launch::{Launch, MarketData, Ready};
+use crate::progress::Teller;
 use clock::Clock;
 use host::Root;
 use plan::Scenario;
-use plan::process::orders::{DatagramPlan, Wire};
-use record::Verdict;
+use plan::process::orders::{BulkPlan, DatagramPlan, Wire};
 use record::text::counted;
+use record::{ClientResult, Verdict};
 use std::path::Path;
 use steering::SteeredInterrupts;
 use tune::journal::STATE_DEFAULT;
@@ -32,7 +33,10 @@ impl Runner for Network {
         launch.with_exchange(MarketData::default(), |_, echo| {
             let wire = wire(launch, echo.clock)?;
             observer
-                .during(launch, |teller| orders::trade(launch, echo, wire, teller))
+                .during(launch, |teller| match bulk_flows(launch) {
+                    0 => orders::trade(launch, echo, wire, teller),
+                    flows => trade_beside_bulk(launch, echo, wire, flows, teller),
+                })
                 .map(Outcome::from)
         })
     }
@@ -53,6 +57,43 @@ impl Runner for Network {
 
     fn may_sleep(&self, scenario: &Scenario, entrant: &Entrant) -> bool {
         either_end_may_sleep(scenario, entrant)
+    }
+}
+
+/// Bulk flows beside the requests of this entrant.
+fn bulk_flows(launch: &Launch) -> usize {
+    match launch.entrant.is_bare {
+        true => 0,
+        false => launch.conduct.scenario.subject[launch.entrant.index].bulk_flows,
+    }
+}
+
+/// Runs the client with bulk flows to a sink of their own, or to the echo that is there.
+fn trade_beside_bulk(
+    launch: &Launch,
+    echo: Ready,
+    wire: Wire,
+    flows: usize,
+    teller: &mut Teller<'_>,
+) -> Result<ClientResult, ConductError> {
+    let scenario = &launch.conduct.scenario;
+    let request = &scenario.request;
+    let requested = echo.address.clone();
+    let mut plan = orders::order_plan(launch, echo, wire, teller.wants_seconds());
+    let mut to = |target: String| {
+        plan.bulk = Some(BulkPlan {
+            target,
+            protocol: request.protocol,
+            flows,
+            datagram_bytes: request.bulk_bytes,
+            megabits: request.bulk_megabits,
+        });
+        orders::carry_out(launch, &plan, teller)
+    };
+    match (scenario.exchange.start, request.bulk_target.is_empty()) {
+        (true, _) => launch.with_sink(to),
+        (false, true) => to(requested),
+        (false, false) => to(request.bulk_target.clone()),
     }
 }
 
