@@ -13,6 +13,8 @@ import pytest
 from tickpath_cloud import cli
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import COLLECTION
+from tickpath_cloud.hunt import prior
+from tickpath_cloud.hunt.belief import Prior
 from tickpath_cloud.mesh import analysis, page, record, table, timetable
 from tickpath_cloud.mesh.measure import (
     PREPARE,
@@ -245,6 +247,53 @@ def test_mistakes_are_said_before_hosts_are_reached(tmp_path, capsys):
     ):
         assert cli.main([*fleet, *more]) == 2
         assert said in capsys.readouterr().err
+
+
+# --- a mesh as prior of a hunt ------------------------------------------------------------------
+
+
+def written(tmp_path, spread, noise=0.04, hosts=24, region="eu"):
+    """The file of a mesh whose hosts' places differ by `spread`."""
+    rng = np.random.default_rng(7)
+    place = rng.normal(0, spread, hosts)
+    logs = np.log(1e5) + place[:, None] + place[None, :] + rng.normal(0, noise, (hosts, hosts))
+    found = record.found(mesh(np.exp(logs)))
+    held = record.to_json(found, "2026-11-26T06:00:00+00:00")
+    for host in held["hosts"]:
+        host["region"] = region
+    file = tmp_path / "mesh.json"
+    file.write_text(json.dumps(held))
+    return file
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.3])
+def test_a_hunt_takes_from_a_mesh_how_much_places_differ(tmp_path, spread):
+    file = written(tmp_path, spread)
+    hosts, found = prior.of_mesh(file, "eu")
+    assert hosts == 24 and found == pytest.approx(spread, rel=0.35)
+    known = prior.Own(Prior(0.15, 0.045), 0, 0).with_mesh(file, "eu")
+    assert (known.prior.spread < 0.1) == (spread == 0.05) and known.prior.noise == 0.045
+    assert str(known).endswith("%, from a mesh of 24 hosts")
+    both = prior.Own(Prior(0.1, 0.03), 2, 90).with_mesh(file, "eu")
+    assert "from 2 of your hunts for this target (90 places) and a mesh of 24 hosts" in str(both)
+    assert abs(both.prior.spread - 0.1) < abs(known.prior.spread - 0.1), "many places count more"
+
+
+def test_noise_of_a_mesh_is_not_taken_for_places(tmp_path):
+    assert prior.of_mesh(written(tmp_path, 0.0, noise=0.2), "eu")[1] < 0.08
+
+
+def test_a_mesh_that_says_nothing_about_the_hunt_is_rejected(tmp_path):
+    file = written(tmp_path, 0.1)
+    with pytest.raises(CloudError, match="a mesh in eu, and the hunt is in us-east-1"):
+        prior.of_mesh(file, "us-east-1")
+    with pytest.raises(CloudError, match="too few to tell"):
+        prior.of_mesh(written(tmp_path, 0.1, hosts=6), "eu")
+    held = json.loads(file.read_text())
+    for wrong, said in (("{}", "is no mesh"), (json.dumps({**held, "schema": 9}), "schema 9")):
+        file.write_text(wrong)
+        with pytest.raises(CloudError, match=said):
+            prior.of_mesh(file, "eu")
 
 
 # --- the host's program -------------------------------------------------------------------------

@@ -90,6 +90,9 @@ def parser() -> argparse.ArgumentParser:
         "--watch", type=Path, metavar="DIR", help="measure what was kept until it moves (status 1)"
     )
     verb.add_argument(
+        "--mesh", type=Path, metavar="FILE", help="a mesh.json, from which to take the prior, too"
+    )
+    verb.add_argument(
         "--every", type=float, default=600, metavar="SECONDS", help="of --watch, default 600"
     )
     verb.add_argument("--hours", type=float, default=24, help="of --watch, at most; default 24")
@@ -175,6 +178,8 @@ def plan_hunt(config: Config, file: Path, options: argparse.Namespace) -> int:
     """Plans a hunt, simulates it and begins it, as asked."""
     name = _name(config)
     known = prior.own(options.out, config)
+    if options.mesh:
+        known = known.with_mesh(options.mesh, config.region)
     plan = make_plan(config, name, time.time, known)
     print(plan_text(plan))
     for why in known.left_out:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tickpath_cloud import __version__
+from tickpath_cloud.errors import CloudError
 from tickpath_cloud.mesh import analysis
 from tickpath_cloud.mesh.analysis import Level, Matrix, Place
 from tickpath_cloud.mesh.measure import SCENARIO, Measured, Mesh
@@ -48,6 +51,26 @@ def found(mesh: Mesh) -> Found:
             directed[number[pair.start], number[pair.to]] = pair.series.p50_ns
     distance = analysis.symmetric(directed)
     return Found(mesh, names, directed, analysis.levels(distance), analysis.places(distance))
+
+
+def read(path: Path) -> tuple[Matrix, set[str]]:
+    """p50s in ns from row to column, NaN where unknown; and the regions that its hosts name."""
+    try:
+        held = json.loads(path.read_text())
+        if held["schema"] != SCHEMA:
+            raise CloudError(f"{path} has schema {held['schema']}, this version reads {SCHEMA}")
+        hosts = [host for host in held["hosts"] if not host["why"]]
+        number = {host["name"]: n for n, host in enumerate(hosts)}
+        directed = np.full((len(hosts), len(hosts)), np.nan)
+        for pair in held["pairs"]:
+            if pair["figures"] and {pair["from"], pair["to"]} <= number.keys():
+                at = number[pair["from"]], number[pair["to"]]
+                directed[at] = float(pair["figures"]["p50_ns"])
+        return directed, {host["region"] for host in hosts} - {""}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CloudError(
+            f"{path} is no mesh ({error!r}): name a mesh.json of `fleet mesh`"
+        ) from error
 
 
 def to_json(result: Found, started: str) -> dict[str, Any]:
