@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-from tickpath_cloud import __version__, ending, journal, sweep
+from tickpath_cloud import __version__, ending, journal, live, sweep
 from tickpath_cloud.ansible import AnsibleHosts
 from tickpath_cloud.aws import client
 from tickpath_cloud.config import Config, load
@@ -32,7 +32,7 @@ from tickpath_cloud.matrix.cells import cells, check, features, load_matrix
 from tickpath_cloud.matrix.table import table as matrix_table
 from tickpath_cloud.plan import make_plan
 from tickpath_cloud.plan import text as plan_text
-from tickpath_cloud.playbook import progress
+from tickpath_cloud.playbook import listen, progress
 from tickpath_cloud.policy import VERBS, policy
 from tickpath_cloud.query import query
 from tickpath_cloud.share import command as share
@@ -108,6 +108,7 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("--dry-run", action="store_true", help="simulate: expected error and cost")
     verb.add_argument("--hunts", type=int, default=60, help="simulated hunts of --dry-run")
     verb.add_argument("--out", type=Path, default=Path("hunts"), help="directory of hunts")
+    live.add(verb)
 
     verb = _verb(verbs, "matrix", _matrix, "Compare instance types, images and tunings")
     what = verb.add_mutually_exclusive_group(required=True)
@@ -168,7 +169,7 @@ def _hunt(options: argparse.Namespace) -> int:
     if options.resume:
         if is_over(options.resume):
             return NO_RESULT
-        return hunt(load(options.resume / CONFIG), options.resume, time.time)
+        return followed(load(options.resume / CONFIG), options.resume, options.live)
     if options.watch:
         return watch_kept(options)
     return plan_hunt(load(options.file), options.file, options)
@@ -199,7 +200,15 @@ def plan_hunt(config: Config, file: Path, options: argparse.Namespace) -> int:
     (directory / CONFIG).write_bytes(file.read_bytes())
     with journal.Journal(directory / JOURNAL) as opened:
         opened.append({"event": "planned", "at": time.time(), "settings": plan.settings.to_json()})
-    return hunt(config, directory, time.time)
+    return followed(config, directory, options.live)
+
+
+def followed(config: Config, directory: Path, port: int | None) -> int:
+    with live.serve(port, f"Hunt {directory.name}") as shown:
+        status = hunt(config, directory, time.time)
+        if shown is not None:
+            shown.end((directory / PAGE).read_text())
+    return status
 
 
 def watch_kept(options: argparse.Namespace) -> int:
@@ -271,10 +280,11 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
 
 def show(state: State, event: Event) -> None:
     """The live table on a terminal; elsewhere a line for each round."""
-    if sys.stderr.isatty():
-        print("\033[2J\033[H" + table.table(state, event["at"]), file=sys.stderr)
-    elif event["event"] == "round":
-        progress(table.table(state, event["at"]).splitlines()[0])
+    text = table.table(state, event["at"])
+    if is_live := sys.stderr.isatty():
+        print("\033[2J\033[H" + text, file=sys.stderr)
+    if event["event"] == "round":
+        (listen if is_live else progress)(text.splitlines()[0])
 
 
 def expectation(found: simulate.Expectation, world: simulate.World) -> str:

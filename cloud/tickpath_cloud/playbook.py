@@ -34,9 +34,19 @@ STATS = "playbook_on_stats"
 Tell = Callable[[str], None]
 
 
+LISTENERS: list[Tell] = []  # get all lines of progress, too: the page of --live
+
+
 def progress(line: str) -> None:
     """To a person who waits; results go to stdout."""
     print(line, file=sys.stderr, flush=True)
+    listen(line)
+
+
+def listen(line: str) -> None:
+    """To those that listen alone."""
+    for listener in LISTENERS:
+        listener(line)
 
 
 def path() -> str:

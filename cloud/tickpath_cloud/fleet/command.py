@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tickpath_cloud import live
 from tickpath_cloud.fleet.measure import Fleet, Settings, load
 from tickpath_cloud.fleet.table import figures, table
 from tickpath_cloud.mesh import command as mesh
@@ -44,6 +45,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb.set_defaults(act=_resume)
     verb.add_argument("dir", type=Path, help="the run's directory of results")
     for name in ("run", "resume"):
+        live.add(sub.choices[name])
         sub.choices[name].add_argument("--json", action="store_true", help="print figures as JSON")
     _add_common(mesh.add(sub))
     text = "Take settings back and delete records and the copied binary on all hosts"
@@ -79,20 +81,24 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    return _measure(_fleet(options), options.json)
+    return _measure(_fleet(options), options)
 
 
 def _resume(options: argparse.Namespace) -> int:
-    return _measure(Fleet(load(options.dir), options.dir, progress, resumed=True), options.json)
+    return _measure(Fleet(load(options.dir), options.dir, progress, resumed=True), options)
 
 
-def _measure(fleet: Fleet, as_json: bool) -> int:
-    lines = fleet.measure()
-    merged = fleet.merge(lines)
-    gateways = fleet.gateways()
+def _measure(fleet: Fleet, options: argparse.Namespace) -> int:
+    title = f"Fleet of {fleet.settings.inventory}"
+    with live.serve(options.live, title) as shown:
+        lines = fleet.measure()
+        merged = fleet.merge(lines)
+        gateways = fleet.gateways()
+        if shown is not None:
+            shown.end(live.report_of(title, table(lines, merged, gateways)))
     held = json.dumps(figures(lines, merged, gateways), indent=1)
     (fleet.directory / "fleet.json").write_text(held + "\n")
-    print(held if as_json else table(lines, merged, gateways))
+    print(held if options.json else table(lines, merged, gateways))
     progress(f"figures, records, doctor's findings and the log are in {fleet.directory}")
     return DONE if any(line.figures and not line.why for line in lines) else NO_RESULT
 

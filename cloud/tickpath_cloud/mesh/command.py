@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tickpath_cloud import live
 from tickpath_cloud.mesh import page, record, table, timetable
 from tickpath_cloud.mesh.measure import Runner, Settings
 from tickpath_cloud.playbook import progress
@@ -40,6 +41,7 @@ def add(verbs: argparse._SubParsersAction) -> argparse.ArgumentParser:
     verb.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
     verb.add_argument("--json", action="store_true", help="print the record")
+    live.add(verb)
     return verb
 
 
@@ -52,10 +54,13 @@ def _mesh(options: argparse.Namespace) -> int:
     )  # fmt: skip
     began = datetime.now(UTC)
     directory: Path = options.out / began.strftime("%Y%m%dT%H%M%SZ")
-    found = record.found(Runner(settings, directory, progress).run())
-    held = record.to_json(found, began.isoformat(timespec="seconds"))
-    (directory / RECORD).write_text(json.dumps(held, indent=1) + "\n")
-    (directory / PAGE).write_text(page.page(found, held))
+    with live.serve(options.live, f"Mesh of {options.inventory}") as shown:
+        found = record.found(Runner(settings, directory, progress).run())
+        held = record.to_json(found, began.isoformat(timespec="seconds"))
+        (directory / RECORD).write_text(json.dumps(held, indent=1) + "\n")
+        (directory / PAGE).write_text(page.page(found, held))
+        if shown is not None:
+            shown.end((directory / PAGE).read_text())
     print(json.dumps(held, indent=1) if options.json else table.text(found))
     progress(f"{RECORD} and {PAGE} are in {directory}")
     return DONE if found.places else NO_RESULT

@@ -13,7 +13,7 @@ from tickpath_cloud.fleet.measure import COLLECTION, Fleet
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.mesh import timetable
 from tickpath_cloud.mesh.timetable import Pair, Round
-from tickpath_cloud.playbook import FORKS, Tell, good, why
+from tickpath_cloud.playbook import FORKS, Tell, good, listen, why
 from tickpath_cloud.records import Series, parse_record
 
 PREPARE, ROUNDS, END = (
@@ -106,7 +106,7 @@ class Runner:
             inventory=settings.inventory, scenario=SCENARIO, binary=settings.binary,
             collection=settings.collection, answer_seconds=settings.answer_seconds,
         )  # fmt: skip
-        self.fleet = Fleet(held, directory)
+        self.fleet = Fleet(held, directory, listen)
         self.directory = self.fleet.directory
         self.hosts: dict[str, Host] = {}
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
+from tickpath_cloud import live
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.fleet.measure import load as fleet_settings
@@ -42,6 +43,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
         help="your own tickpath.fleet",
     )  # fmt: skip
     for name in ("run", "resume"):
+        live.add(sub.choices[name])
         sub.choices[name].add_argument("--json", action="store_true", help="print figures as JSON")
 
     text = "Show the hops between an instance and an address"
@@ -98,24 +100,27 @@ def _run(options: argparse.Namespace) -> int:
     (directory / CONFIG).write_bytes(options.file.read_bytes())
     (directory / WAYS).write_text(ways)
     fleet.write(directory)
-    return _measure(directory, options.json)
+    return _measure(directory, options)
 
 
 def _resume(options: argparse.Namespace) -> int:
-    return _measure(options.dir, options.json)
+    return _measure(options.dir, options)
 
 
-def _measure(directory: Path, as_json: bool) -> int:
+def _measure(directory: Path, options: argparse.Namespace) -> int:
     """Begins or resumes the run of the directory."""
     settings, fleet = measure.load(directory / CONFIG), fleet_settings(directory)
     ways = (directory / WAYS).read_text()
-    if ways:
-        progress(ways)
-    loads = measure.measure(settings, fleet, directory, progress)
-    figures = json.dumps(table.figures(loads), indent=1)
-    (directory / "tiers.json").write_text(figures + "\n")
-    (directory / "report.html").write_text(page.page(loads, ways))
-    print(figures if as_json else table.table(loads))
+    with live.serve(options.live, f"Tiers of {directory.name}") as shown:
+        if ways:
+            progress(ways)
+        loads = measure.measure(settings, fleet, directory, progress)
+        figures = json.dumps(table.figures(loads), indent=1)
+        (directory / "tiers.json").write_text(figures + "\n")
+        (directory / "report.html").write_text(page.page(loads, ways))
+        if shown is not None:
+            shown.end((directory / "report.html").read_text())
+    print(figures if options.json else table.table(loads))
     progress(f"page, figures, records and the log are in {directory}")
     return DONE if any(table.measured(load) for load in loads) else NO_RESULT
 
