@@ -38,7 +38,9 @@ def test_a_mesh_finds_planted_clusters_and_does_not_wait_for_a_dead_host(hosts, 
     for number, name in enumerate(names):
         held[name]["tickpath_fleet_zone"] = f"zone-{number % 2}"
     inventory = tmp_path / "inventory.json"
-    inventory.write_text(json.dumps(variables(hosts, held)))
+    asked = variables(hosts, held)
+    asked["all"]["vars"]["tickpath_fleet_mesh_echo_arguments"] = ["--backend", "block"]
+    inventory.write_text(json.dumps(asked))
     words = ["fleet", "mesh", str(inventory), "--binary", tickpath(), "--out", str(tmp_path / "m")]
     words += ["--seconds", "0.8", "--answer-seconds", "5", "--json"]
     words += ["--set", "subject.rust.backend=block"]
