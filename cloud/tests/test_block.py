@@ -106,9 +106,7 @@ ssh_from = "198.51.100.7/32"
     return file
 
 
-@pytest.mark.parametrize(
-    "unreachable", [(), ("203.0.113.1:443",), ("203.0.113.1:443", "[::1]:443")]
-)
+@pytest.mark.parametrize("lost", [[], ["203.0.113.1:443"], ["203.0.113.1:443", "[::1]:443"]])
 def test_a_screening_measures_to_each_address_and_keeps_the_nearest(tmp_path, lost):
     """An address that a place can't reach drops the address, not the place."""
     p50s = {"203.0.113.1:443": 2000.0, "[::1]:443": 3000.0}

@@ -11,14 +11,14 @@ from tickpath_cloud.hunt.settings import Candidate, Settings
 
 CANDIDATE = Candidate("c6i.large", "on-demand", Decimal("0.085"))
 BUDGET, THIRD = Decimal("2.16"), Decimal("0.72")
-HUNTS, HUNTS_OF_SPREAD = 60, 40
+HUNTS, HUNTS_OF_SPREAD, NAIVE_HUNTS = 60, 40, 200
 SPREADS = (0.05, 0.15, 0.30)
 
 
 def main() -> None:
     asked = Settings(hunt="h", arms=500, candidates=(CANDIDATE,), budget=BUDGET)
     for name, world in simulate.WORLDS.items():
-        naive = simulate.naive(BUDGET, CANDIDATE.price, world, HUNTS)
+        naive = simulate.naive(BUDGET, CANDIDATE.price, world, NAIVE_HUNTS)
         ours = simulate.expect(asked, world, HUNTS)
         print(
             f"| {name} | {naive.latency_us:.1f} us, {naive.bias:.1%} | **{ours.latency_us:.1f} "
@@ -28,7 +28,7 @@ def main() -> None:
         )
     for spread in SPREADS:
         world = simulate.World(placements=spread)
-        naive = simulate.naive(BUDGET, CANDIDATE.price, world, HUNTS_OF_SPREAD)
+        naive = simulate.naive(BUDGET, CANDIDATE.price, world, NAIVE_HUNTS)
         whole = simulate.expect(asked, world, HUNTS_OF_SPREAD)
         third = simulate.expect(replace(asked, budget=THIRD), world, HUNTS_OF_SPREAD)
         print(
