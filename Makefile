@@ -38,6 +38,7 @@ demo-cloud:
 peers:
 	@./scripts/setup java
 	mvn --batch-mode --no-transfer-progress --file clients/java-ipc/pom.xml package
+	mvn --batch-mode --no-transfer-progress --file clients/java-fix/pom.xml package
 
 # The feed's codecs for Java and C++: built and tested; and a check that Rust's match the schema.
 feed: setup

@@ -58,3 +58,5 @@ pub const SESSION_REJECT_REASON: u32 = 373;
 pub const USERNAME: u32 = 553;
 /// Password.
 pub const PASSWORD: u32 = 554;
+/// CancelOrdersOnDisconnect, user-defined, as some crypto venues have it.
+pub const CANCEL_ORDERS_ON_DISCONNECT: u32 = 8013;

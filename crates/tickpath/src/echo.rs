@@ -1,7 +1,7 @@
 //! `exchange --echo`: the raw echo in the exchange's place, over connections or datagrams.
 
 use crate::cli::ExchangeArguments;
-use crate::exchange::{Threads, listen};
+use crate::exchange::{Entrance, Threads, listen};
 use crate::exit::DONE;
 use crate::plant;
 use crate::process::{bind, say, say_ready};
@@ -28,11 +28,13 @@ pub(crate) fn run(
         return datagrams(arguments, &threads, clock, stop);
     }
     let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
+    let listener = bind(&arguments.listen)?;
+    let entrance = Entrance { listener, limits, clock, fix: None };
     let Some(mut ticker) = plant::ticker(&arguments.market_data, clock)? else {
-        listen(arguments, threads, (limits, clock), &mut Echo::default(), None, stop)?;
+        listen(arguments, threads, entrance, &mut Echo::default(), None, stop)?;
         return Ok(DONE);
     };
-    listen(arguments, threads, (limits, clock), &mut ticker, None, stop)?;
+    listen(arguments, threads, entrance, &mut ticker, None, stop)?;
     say(&serde_json::json!({ "ticker": ticker.counts() }).to_string());
     Ok(DONE)
 }
@@ -53,7 +55,7 @@ fn datagrams(
         format!("cannot receive datagrams on {address}; port 0 lets the system choose one")
     })?;
     host::thread::set_scheduling(threads.scheduling)?;
-    say_ready(socket.local_addr()?, clock, None)?;
+    say_ready(socket.local_addr()?, clock, None, None)?;
     let counts = datagrams::serve(&socket, row.spins, clock, stop)?;
     let DatagramCounts { received, replied, rejected, uncounted, unsent } = counts;
     let counts = serde_json::json!({
@@ -74,7 +76,7 @@ fn bare(
     let spins = transport::backend(&arguments.backend)?.row.spins;
     let listener = bind(&arguments.listen)?;
     host::thread::set_scheduling(threads.scheduling)?;
-    say_ready(listener.local_addr()?, clock, None)?;
+    say_ready(listener.local_addr()?, clock, None, None)?;
     match plant::ticker(&arguments.market_data, clock)? {
         None => bare::serve(&listener, spins, stop)?,
         Some(mut ticker) => bare::serve_ticks(&listener, &mut ticker, stop)?,

@@ -4,6 +4,7 @@ use crate::cli::ExchangeArguments;
 use crate::clients::plan_on_stdin;
 use crate::echo;
 use crate::exit::DONE;
+use crate::fix::{FixThread, Shared};
 use crate::plant;
 use crate::process::{bind, die_with, raise_descriptors, say, say_ready};
 use crate::secure::Secure;
@@ -18,6 +19,7 @@ use plan::faults::Inject;
 use plan::process::exchange::{End, ExchangePlan};
 use record::ExchangeResult;
 use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -95,8 +97,19 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
-    let rejections =
-        listen(arguments, threads, (limits, clock), &mut exchange, secure.as_ref(), &stop)?;
+    let listener = bind(&arguments.listen)?;
+    let shared = Shared {
+        clock,
+        exchange: listener.local_addr()?,
+        secure: secure.as_ref(),
+        stop: stop.clone(),
+        allowed: threads.allowed.clone(),
+    };
+    let fix = FixThread::start(arguments, shared)?;
+    let fix_address = fix.as_ref().map(|fix| fix.address);
+    let entrance = Entrance { listener, limits, clock, fix: fix_address };
+    let rejections = listen(arguments, threads, entrance, &mut exchange, secure.as_ref(), &stop)?;
+    let fix = fix.map(FixThread::join);
     let closed = exchange.close_journal();
     if let Some(snapshots) = snapshots {
         snapshots.end();
@@ -107,6 +120,9 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     plant::add_counts(&exchange, &mut all)?;
     if let Some(secure) = &secure {
         all["tls"] = secure.counts();
+    }
+    if let Some(fix) = fix {
+        all["fix"] = fix?;
     }
     let result = ExchangeResult {
         orders: counts.orders,
@@ -295,26 +311,35 @@ impl Threads {
     }
 }
 
+/// Where a server listens, and within which limits.
+pub(crate) struct Entrance {
+    pub(crate) listener: TcpListener,
+    pub(crate) limits: serve::Limits,
+    pub(crate) clock: Clock,
+    /// Where its FIX thread listens.
+    pub(crate) fix: Option<SocketAddr>,
+}
+
 /// Serves until `stop` is set.
 pub(crate) fn listen(
     arguments: &ExchangeArguments,
     threads: Threads,
-    (limits, clock): (serve::Limits, Clock),
+    entrance: Entrance,
     service: &mut impl Service,
     secure: Option<&Secure>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Rejections> {
+    let Entrance { listener, limits, clock, fix } = entrance;
     let inject = Inject::from_words(&arguments.inject)?;
     raise_descriptors(limits.connections_max as u64);
     let scheduling = threads.scheduling;
     let streams = open(arguments, threads, secure, clock)
         .with_context(|| format!("cannot open backend {}", arguments.backend))?;
     let mut streams = inject::around(streams, &inject, clock);
-    let listener = bind(&arguments.listen)?;
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
-    say_ready(address, clock, secure.and_then(Secure::certificate))?;
+    say_ready(address, clock, secure.and_then(Secure::certificate), fix)?;
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
 }
 

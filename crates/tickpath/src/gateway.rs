@@ -38,7 +38,7 @@ pub(crate) fn gateway(arguments: &GatewayArguments) -> anyhow::Result<u8> {
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
-    say_ready(address, clock, secure.as_ref().and_then(Secure::certificate))?;
+    say_ready(address, clock, secure.as_ref().and_then(Secure::certificate), None)?;
     let limits = Limits { connections_max, ..Limits::default() };
     // Failures that the log can't take now are in its next count.
     let mut report = |failed| drop(unreachable.try_send(failed));

@@ -15,6 +15,7 @@ mod errors;
 mod exchange;
 mod exit;
 mod fan_out;
+mod fix;
 mod gateway;
 mod ipc_bench;
 mod manual;

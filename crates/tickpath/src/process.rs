@@ -98,13 +98,15 @@ pub(crate) fn say_ready(
     address: SocketAddr,
     clock: Clock,
     certificate: Option<&str>,
+    fix: Option<SocketAddr>,
 ) -> anyhow::Result<()> {
     let clock = serde_json::to_string(&clock)?;
+    let fix = fix.map(|fix| format!(r#","fix":"{fix}""#)).unwrap_or_default();
     let certificate = match certificate {
         None => String::new(),
         Some(pem) => format!(r#","certificate":{}"#, serde_json::to_string(pem)?),
     };
-    say(&format!(r#"{{"listening":"{address}","clock":{clock}{certificate}}}"#));
+    say(&format!(r#"{{"listening":"{address}","clock":{clock}{certificate}{fix}}}"#));
     Ok(())
 }
 

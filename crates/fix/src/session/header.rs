@@ -57,6 +57,9 @@ pub struct Logon {
     pub password: Option<String>,
     /// RawData (96): a signature of [`signed_text`].
     pub signature: Option<Vec<u8>>,
+    /// CancelOrdersOnDisconnect (8013): whether to cancel the account's orders when the connection
+    /// ends.
+    pub cancels_on_disconnect: bool,
     /// The text that is signed.
     pub signed_text: Vec<u8>,
 }
@@ -92,6 +95,7 @@ pub fn logon_of(bytes: &[u8], dictionary: &Dictionary) -> Result<Option<Logon>, 
         username: text(tag::USERNAME),
         password: text(tag::PASSWORD),
         signature: message.get(tag::RAW_DATA).map(<[u8]>::to_vec),
+        cancels_on_disconnect: message.is_set(tag::CANCEL_ORDERS_ON_DISCONNECT),
         signed_text: signed_text(message),
     }))
 }

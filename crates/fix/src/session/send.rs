@@ -89,6 +89,7 @@ impl<S: Store> Session<S> {
         let mut fields = Body::new(&mut signed);
         self.header(&mut fields, b"A", self.store.next_out()).time(tag::SENDING_TIME, now.utc_ns);
         let proof = std::mem::replace(&mut self.settings.proof, Proof::None);
+        let cancels = self.settings.cancels_on_disconnect;
         let sent = self.put("A", false, now, out, |body| {
             body.number(tag::ENCRYPT_METHOD, 0).number(tag::HEART_BT_INT, heartbeat_seconds);
             if let Proof::Signed { sign, .. } = &proof {
@@ -97,6 +98,9 @@ impl<S: Store> Session<S> {
             }
             if resets {
                 body.flag(tag::RESET_SEQ_NUM_FLAG, true);
+            }
+            if cancels {
+                body.flag(tag::CANCEL_ORDERS_ON_DISCONNECT, true);
             }
             match &proof {
                 Proof::None => {}

@@ -66,6 +66,9 @@ pub struct Settings {
     pub resets_at_logon: bool,
     /// An initiator's proof of identity.
     pub proof: Proof,
+    /// Whether an initiator asks the acceptor to cancel its orders when the connection ends
+    /// (CancelOrdersOnDisconnect, 8013).
+    pub cancels_on_disconnect: bool,
     /// How long a connection may last without a Logon, ns.
     pub logon_ns_max: u64,
     /// How long the answer to a Logout may take, ns. Case 12: 10 seconds are recommended.
@@ -84,6 +87,7 @@ impl Settings {
             heartbeat_seconds: 30,
             resets_at_logon: false,
             proof: Proof::None,
+            cancels_on_disconnect: false,
             logon_ns_max: 10 * SECOND,
             logout_ns_max: 10 * SECOND,
             sending_time_ns_max: 120 * SECOND,

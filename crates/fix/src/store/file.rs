@@ -46,10 +46,10 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Opens the store in that file, or begins one. Nothing else may use the file meanwhile.
+    /// Opens the store in that file, or begins one. The file is locked meanwhile.
     ///
     /// # Errors
-    /// If the file can't be read or written, or is no store.
+    /// If the file can't be read or written, is no store, or another process has it.
     pub fn open(path: &Path) -> io::Result<FileStore> {
         FileStore::with_limit(path, FILE_BYTES_MAX)
     }
@@ -61,6 +61,7 @@ impl FileStore {
     pub fn with_limit(path: &Path, bytes_max: u64) -> io::Result<FileStore> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        lock(&file, path)?;
         let mut store = FileStore {
             path: path.to_owned(),
             file,
@@ -154,6 +155,7 @@ impl FileStore {
         let path = self.path.with_extension("new");
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        lock(&file, &path)?;
         file.write_all(&bytes)?;
         rename(&path, &self.path)?;
         file.seek(SeekFrom::Start(0))?;
@@ -219,6 +221,14 @@ impl Store for FileStore {
         self.kept.clear();
         self.write_anew(0)
     }
+}
+
+/// Two processes that append to one file would lose both sessions.
+fn lock(file: &File, path: &Path) -> io::Result<()> {
+    file.try_lock().map_err(|error| {
+        let why = format!("cannot lock {}: {error}; is another exchange using it?", path.display());
+        io::Error::other(why)
+    })
 }
 
 fn put_record(out: &mut Vec<u8>, kind: u8, number: u64, message: &[u8]) {

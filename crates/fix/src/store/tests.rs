@@ -67,6 +67,7 @@ proptest! {
             prop_assert_eq!(&seen(&mut store), &whole.expect("a state before").1, "cut at {}", cut);
             // And it goes on from there.
             apply(&mut store, &Step::NextIn(7));
+            drop(store);
             prop_assert_eq!(FileStore::open(&cut_path).expect("again").next_in(), 7);
         }
     }
@@ -86,6 +87,22 @@ proptest! {
 
 fn store_bytes(path: &std::path::Path) -> usize {
     fs::metadata(path).expect("a file").len() as usize
+}
+
+/// Two exchanges with one folder would both append.
+#[test]
+fn a_file_has_one_user() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store");
+    let mut store = FileStore::open(&path).expect("a store");
+    for _ in 0..2 {
+        let error = FileStore::open(&path).expect_err("it is in use").to_string();
+        assert!(error.contains("another exchange"), "{error}");
+        // A file that is written anew is locked as well.
+        store.reset().expect("a store that works");
+    }
+    drop(store);
+    FileStore::open(&path).expect("free again");
 }
 
 #[test]

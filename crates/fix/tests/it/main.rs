@@ -2,5 +2,7 @@
 
 mod any_bytes;
 mod cases;
+mod guide;
 mod properties;
+mod standard;
 mod two_sessions;

@@ -42,6 +42,8 @@ pub(crate) struct ExchangeArguments {
     pub any_token: bool,
     #[command(flatten)]
     pub tls: TlsArguments,
+    #[command(flatten)]
+    pub fix: FixArguments,
     /// Maximum number of simultaneous connections
     #[arg(long, value_name = "N")]
     pub connections_max: Option<usize>,
@@ -93,6 +95,22 @@ pub(crate) struct ExchangeArguments {
     /// End when this parent process ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct FixArguments {
+    /// Accept FIX 4.4 sessions on this address, too (port 0: the system chooses one)
+    #[arg(long, value_name = "HOST:PORT", requires = "fix_store", conflicts_with = "echo")]
+    pub fix: Option<String>,
+    /// Keep the sessions' numbers and messages in this directory
+    #[arg(long, value_name = "DIR", requires = "fix")]
+    pub fix_store: Option<PathBuf>,
+    /// CompID of the exchange: a client's TargetCompID
+    #[arg(long, value_name = "NAME", default_value = "TICKPATH")]
+    pub fix_comp_id: String,
+    /// Core for the FIX thread (default: the kernel places it)
+    #[arg(long, value_name = "CORE", requires = "fix")]
+    pub fix_core: Option<usize>,
 }
 
 #[derive(Args)]

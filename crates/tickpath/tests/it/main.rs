@@ -11,6 +11,7 @@ mod doctor;
 mod endpoint;
 mod engine;
 mod fan_out;
+mod fix;
 mod gateway_process;
 mod gateways;
 mod guides;

@@ -52,10 +52,16 @@ pub struct Acceptor {
     /// Where the pair was read; `None` for one that was given.
     files: Option<(PathBuf, PathBuf)>,
     /// For the next handshakes. Locked once for each of them, and by a reload.
-    config: Mutex<Arc<ServerConfig>>,
+    current: Mutex<Current>,
     patience: Duration,
     counts: Mutex<Counts>,
     failures: Option<SyncSender<FailedHandshake>>,
+}
+
+#[derive(Clone)]
+struct Current {
+    config: Arc<ServerConfig>,
+    certificate: CertificateDer<'static>,
 }
 
 #[derive(Default)]
@@ -70,8 +76,8 @@ impl Acceptor {
     /// # Errors
     /// If a file can't be read, or the two can't be used together.
     pub fn read(certificate: &Path, key: &Path) -> Result<Acceptor, TlsError> {
-        let config = read(certificate, key)?;
-        Ok(Acceptor::with(config, Some((certificate.to_owned(), key.to_owned()))))
+        let current = read(certificate, key)?;
+        Ok(Acceptor::with(current, Some((certificate.to_owned(), key.to_owned()))))
     }
 
     /// Uses a pair that is in memory.
@@ -80,13 +86,13 @@ impl Acceptor {
     /// If certificate and key can't be used together.
     pub fn of(pair: &Pair) -> Result<Acceptor, TlsError> {
         let here = Path::new("the pair in memory");
-        Ok(Acceptor::with(config(pair, here, here)?, None))
+        Ok(Acceptor::with(current(pair, here, here)?, None))
     }
 
-    fn with(config: Arc<ServerConfig>, files: Option<(PathBuf, PathBuf)>) -> Acceptor {
+    fn with(current: Current, files: Option<(PathBuf, PathBuf)>) -> Acceptor {
         Acceptor {
             files,
-            config: Mutex::new(config),
+            current: Mutex::new(current),
             patience: HANDSHAKE_PATIENCE,
             counts: Mutex::default(),
             failures: None,
@@ -114,8 +120,8 @@ impl Acceptor {
     /// As [`Acceptor::read`]; then the pair of before stays.
     pub fn reload(&self) -> Result<(), TlsError> {
         let Some((certificate, key)) = &self.files else { return Ok(()) };
-        let config = read(certificate, key)?;
-        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = config;
+        let current = read(certificate, key)?;
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = current;
         Ok(())
     }
 
@@ -126,8 +132,14 @@ impl Acceptor {
     }
 
     pub(super) fn begin(&self) -> Result<Handshake, HandshakeError> {
-        let config = self.config.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Handshake::server(config)
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Handshake::server(current.config)
+    }
+
+    /// Whether handshakes are made with that certificate now.
+    pub(super) fn has(&self, certificate: &CertificateDer<'_>) -> bool {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.certificate == *certificate
     }
 
     pub(super) fn patience_ns(&self) -> u64 {
@@ -154,16 +166,17 @@ impl Acceptor {
     }
 }
 
-fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+fn read(certificate: &Path, key: &Path) -> Result<Current, TlsError> {
     let bytes = |path: &Path| {
         std::fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
     };
     let pair = Pair { certificate: bytes(certificate)?, key: bytes(key)? };
-    config(&pair, certificate, key)
+    current(&pair, certificate, key)
 }
 
-fn config(pair: &Pair, certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+fn current(pair: &Pair, certificate: &Path, key: &Path) -> Result<Current, TlsError> {
     let chain: Vec<CertificateDer<'static>> = certificates(&pair.certificate, certificate)?;
+    let leaf = chain[0].clone();
     let private = private_key(&pair.key, key)?;
     let failed = |source| TlsError::Pair {
         certificate: certificate.to_owned(),
@@ -182,7 +195,7 @@ fn config(pair: &Pair, certificate: &Path, key: &Path) -> Result<Arc<ServerConfi
     config.ignore_client_order = true;
     // For our own records: see `Session`.
     config.enable_secret_extraction = true;
-    Ok(Arc::new(config))
+    Ok(Current { config: Arc::new(config), certificate: leaf })
 }
 
 /// The answer to a plain HTTP client before its connection is closed.

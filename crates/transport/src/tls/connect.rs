@@ -1,13 +1,16 @@
 //! The client's end: what it trusts, and a blocking handshake before anything is measured.
 
+use super::accept::Acceptor;
 use super::error::{HandshakeError, TlsError};
 use super::handshake::{Handshake, Progress};
+use super::own::OwnCertificate;
 use super::pinned::PinnedVerifier;
 use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
 use super::session::Session;
 use crate::connection::Connection;
 use clock::Deadline;
 use plan::trust::Trust;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, ServerName};
@@ -43,16 +46,13 @@ impl Connector {
         let by_rustls = WebPkiServerVerifier::builder_with_provider(roots.into(), provider())
             .build()
             .expect("there are authorities, and no revocation lists");
-        let mut config = ClientConfig::builder_with_provider(provider())
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("the provider has ciphers of TLS 1.3")
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(PinnedVerifier { by_rustls, given }))
-            .with_no_client_auth();
-        config.resumption = Resumption::disabled();
-        // For our own records: see `Session`.
-        config.enable_secret_extraction = true;
-        Ok(Connector { config: Arc::new(config), name })
+        Ok(Connector { config: config(Arc::new(PinnedVerifier { by_rustls, given })), name })
+    }
+
+    /// A client of a server in this process. It trusts that acceptor's certificate alone.
+    pub fn to_own(acceptor: Arc<Acceptor>) -> Connector {
+        let name = ServerName::try_from("localhost").expect("a name");
+        Connector { config: config(Arc::new(OwnCertificate(acceptor))), name }
     }
 
     /// Makes `socket`, which blocks, a secure connection.
@@ -96,6 +96,19 @@ impl Connector {
             }
         }
     }
+}
+
+fn config(verifier: Arc<dyn ServerCertVerifier>) -> Arc<ClientConfig> {
+    let mut config = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("the provider has ciphers of TLS 1.3")
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    config.resumption = Resumption::disabled();
+    // For our own records: see `Session`.
+    config.enable_secret_extraction = true;
+    Arc::new(config)
 }
 
 fn left(deadline: &Deadline) -> io::Result<std::time::Duration> {

@@ -1,0 +1,120 @@
+import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import quickfix.Application;
+import quickfix.DefaultMessageFactory;
+import quickfix.FileStoreFactory;
+import quickfix.Message;
+import quickfix.Session;
+import quickfix.SessionID;
+import quickfix.SessionSettings;
+import quickfix.SocketInitiator;
+
+/**
+ * A client of the exchange's FIX port by QuickFIX/J, for tests: lines on stdin become messages, and
+ * messages lines on stdout. See README.md.
+ */
+public final class FixClient implements Application {
+    private final String token;
+
+    private FixClient(String token) {
+        this.token = token;
+    }
+
+    public static void main(String[] args) throws Exception {
+        if (args.length != 5) {
+            System.err.println("usage: FixClient PORT COMP_ID TOKEN DICTIONARY STORE");
+            System.exit(2);
+        }
+        String text = String.join("\n",
+            "[default]", "ConnectionType=initiator", "StartTime=00:00:00", "EndTime=00:00:00",
+            "HeartBtInt=5", "ReconnectInterval=1", "UseDataDictionary=Y",
+            "DataDictionary=" + args[3], "FileStorePath=" + args[4],
+            "[session]", "BeginString=FIX.4.4", "SenderCompID=" + args[1],
+            "TargetCompID=TICKPATH", "SocketConnectHost=127.0.0.1",
+            "SocketConnectPort=" + args[0]);
+        Application application = new FixClient(args[2]);
+        SessionID id = new SessionID("FIX.4.4", args[1], "TICKPATH");
+        SocketInitiator initiator = start(application, text);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            switch (line) {
+                case "away" -> {
+                    initiator.stop(true);
+                    say("away");
+                }
+                case "back" -> initiator = start(application, text);
+                default -> Session.sendToTarget(message(line), id);
+            }
+        }
+        initiator.stop();
+    }
+
+    private static SocketInitiator start(Application application, String text) throws Exception {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        SessionSettings settings = new SessionSettings(new ByteArrayInputStream(bytes));
+        SocketInitiator initiator = new SocketInitiator(application,
+            new FileStoreFactory(settings), settings, new DefaultMessageFactory());
+        initiator.start();
+        return initiator;
+    }
+
+    private static Message message(String line) {
+        Message message = new Message();
+        for (String pair : line.split("\\|")) {
+            int at = pair.indexOf('=');
+            int tag = Integer.parseInt(pair.substring(0, at));
+            String value = pair.substring(at + 1);
+            if (tag == 35) {
+                message.getHeader().setString(tag, value);
+            } else if (value.equals("@")) {
+                message.setUtcTimeStamp(tag, java.time.LocalDateTime.now(java.time.ZoneOffset.UTC));
+            } else {
+                message.setString(tag, value);
+            }
+        }
+        return message;
+    }
+
+    private static synchronized void say(String line) {
+        System.out.println(line.replace('\u0001', '|'));
+    }
+
+    @Override
+    public void onCreate(SessionID id) {}
+
+    @Override
+    public void onLogon(SessionID id) {
+        say("logon");
+    }
+
+    @Override
+    public void onLogout(SessionID id) {
+        say("logout");
+    }
+
+    @Override
+    public void toAdmin(Message message, SessionID id) {
+        try {
+            if (message.getHeader().getString(35).equals("A")) {
+                message.setString(554, token);
+            }
+        } catch (quickfix.FieldNotFound missing) {
+            throw new IllegalStateException(missing);
+        }
+    }
+
+    @Override
+    public void fromAdmin(Message message, SessionID id) {
+        say("admin " + message);
+    }
+
+    @Override
+    public void toApp(Message message, SessionID id) {}
+
+    @Override
+    public void fromApp(Message message, SessionID id) {
+        say("app " + message);
+    }
+}

@@ -1,0 +1,200 @@
+//! One FIX session without its sockets: bytes of the client in, bytes for the exchange out, and
+//! back.
+
+mod number;
+mod orders;
+mod report;
+mod request;
+mod requests;
+
+use crate::link::put_frame;
+use fix::dictionary::Dictionary;
+use fix::encode::Body;
+use fix::message::{Message, split};
+use fix::session::{End, Event, Now, Role, Session, Settings};
+use fix::store::{FileStore, Store};
+use orders::Orders;
+use request::{Problem, Request};
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use wire::client_id::ClientId;
+use wire::frame::FrameError;
+use wire::reader::{Message as Frame, MessageReader};
+use wire::reply::decode_reply;
+use wire::request::{MassCancel, encode_authenticate, encode_mass_cancel};
+
+/// Requests that wait for their reply. One more is rejected.
+pub(crate) const PENDING_MAX: usize = 65_536;
+
+/// A request that waits for its reply.
+#[derive(Debug)]
+struct Pending {
+    kind: Asked,
+    /// The order, or the mass cancel itself.
+    target: ClientId,
+    /// ClOrdID of the request.
+    id: ClientId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    New,
+    Cancel,
+    Replace,
+    /// With MassCancelRequestType (530).
+    MassCancel(char),
+}
+
+/// See the module.
+pub(crate) struct Desk {
+    account: String,
+    session: Session<FileStore>,
+    orders: Orders,
+    pending: VecDeque<Pending>,
+    /// Makes ExecID unique within a millisecond.
+    executions: u64,
+    /// Waits for the client.
+    pub to_client: Vec<u8>,
+    /// Waits for the exchange.
+    pub to_exchange: Vec<u8>,
+    /// Cancel the account's orders when the client's connection ends.
+    pub cancels_on_disconnect: bool,
+}
+
+impl Desk {
+    /// The session of `account` between `ours` and `theirs`, with its store in `path`. Orders come
+    /// back from the reports that the store still has.
+    pub fn open(
+        account: &str,
+        (ours, theirs): (&str, &str),
+        dictionary: Arc<Dictionary>,
+        path: &Path,
+    ) -> io::Result<Desk> {
+        let mut store = FileStore::open(path)?;
+        let mut orders = Orders::default();
+        let mut fields = Vec::new();
+        store.read(1..=u64::MAX, &mut |_, bytes| {
+            if split(bytes, |tag| dictionary.data_of(tag), &mut fields).is_ok() {
+                report::remember(&mut orders, Message::new(bytes, &fields));
+            }
+        })?;
+        let settings = Settings::new(Role::Acceptor, ours, theirs);
+        Ok(Desk {
+            account: account.to_owned(),
+            session: Session::new(settings, dictionary, store),
+            orders,
+            pending: VecDeque::new(),
+            executions: 0,
+            to_client: Vec::new(),
+            to_exchange: Vec::new(),
+            cancels_on_disconnect: false,
+        })
+    }
+
+    /// A client has connected.
+    pub fn connected(&mut self, now: Now) -> io::Result<()> {
+        self.to_client.clear();
+        self.session.connected(now, &mut self.to_client)
+    }
+
+    /// Another Logon over the connection to the exchange that is there.
+    pub fn log_on_again(&mut self, token: &str, cancels_on_disconnect: bool) {
+        let cancels = Some(cancels_on_disconnect);
+        put_frame(&mut self.to_exchange, |out| encode_authenticate(out, token, cancels, None));
+    }
+
+    /// The connection to the exchange is gone: nobody answers requests that wait, and whether the
+    /// exchange took them is unknown.
+    pub fn exchange_gone(&mut self) {
+        self.pending.clear();
+        self.to_exchange.clear();
+    }
+
+    /// The client's connection is gone.
+    pub fn disconnected(&mut self) {
+        self.session.disconnected();
+        self.to_client.clear();
+        if std::mem::take(&mut self.cancels_on_disconnect) {
+            let all = MassCancel::default();
+            put_frame(&mut self.to_exchange, |out| encode_mass_cancel(out, &all));
+        }
+    }
+
+    /// Bytes of the client, or none if only time has passed. `Some` if its connection must end.
+    pub fn client(&mut self, mut bytes: &[u8], now: Now) -> io::Result<Option<End>> {
+        loop {
+            let n = self.session.receive(bytes);
+            bytes = &bytes[n..];
+            loop {
+                let request = match self.session.poll(now, &mut self.to_client)? {
+                    None => break,
+                    Some(Event::End(why)) => return Ok(Some(why)),
+                    Some(Event::Application(message)) => Request::of(message, &self.account),
+                    Some(Event::LoggedOn | Event::Garbled(_)) => continue,
+                };
+                match request {
+                    Ok(request) => self.request(request, now)?,
+                    Err(problem) => self.reject(&problem, now)?,
+                }
+            }
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Messages of the exchange that are in the reader.
+    ///
+    /// # Errors
+    /// The store failed, or the exchange closed the connection.
+    pub fn exchange(&mut self, reader: &mut MessageReader, now: Now) -> io::Result<()> {
+        let framing = |error: FrameError| io::Error::other(error);
+        while let Some(received) = reader.next().map_err(framing)? {
+            match received.message {
+                Frame::Text(text) => {
+                    let reply = decode_reply(text).map_err(io::Error::other)?;
+                    self.reply(&reply, now)?;
+                }
+                Frame::Close { .. } => return Err(io::ErrorKind::ConnectionAborted.into()),
+                Frame::Binary(_) | Frame::Ping(_) | Frame::Pong(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a Logout, if the client is logged on.
+    pub fn log_out(&mut self, text: &str, now: Now) -> io::Result<()> {
+        self.session.log_out(text, now, &mut self.to_client)
+    }
+
+    /// When [`client`](Desk::client) has something to do although no bytes come, on the steady
+    /// clock.
+    pub fn poll_at_ns(&self) -> Option<u64> {
+        self.session.poll_at_ns()
+    }
+
+    fn send(
+        &mut self,
+        msg_type: &str,
+        now: Now,
+        fill: impl FnOnce(&mut Body<'_>),
+    ) -> io::Result<()> {
+        self.session.send(msg_type, now, &mut self.to_client, fill).map(drop)
+    }
+
+    /// A BusinessMessageReject.
+    fn reject(&mut self, problem: &Problem, now: Now) -> io::Result<()> {
+        self.send("j", now, |body| {
+            if problem.seq > 0 {
+                body.number(45, problem.seq);
+            }
+            body.text(372, &problem.msg_type);
+            if let Some(id) = &problem.id {
+                body.text(379, id);
+            }
+            body.number(380, problem.reason).text(58, &problem.text);
+        })
+    }
+}

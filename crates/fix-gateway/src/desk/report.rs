@@ -1,0 +1,412 @@
+//! From the exchange's replies to reports of FIX.
+
+use super::number::{Traded, plus};
+use super::orders::{Order, Orders};
+use super::{Asked, Desk, Pending};
+use fix::encode::Body;
+use fix::message::Message;
+use fix::session::Now;
+use std::io;
+use wire::OrderId;
+use wire::client_id::ClientId;
+use wire::decimal::Decimal;
+use wire::reply::{DoneStatus, Fill, OrderAmended, OrderDone, Reply, RequestRejected};
+use wire::request::Side;
+
+/// ExecType (150).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExecType {
+    New,
+    Trade,
+    Cancelled,
+    Replaced,
+    Rejected,
+    Expired,
+    Restated,
+    Status,
+}
+
+impl ExecType {
+    fn code(self) -> char {
+        match self {
+            ExecType::New => '0',
+            ExecType::Trade => 'F',
+            ExecType::Cancelled => '4',
+            ExecType::Replaced => '5',
+            ExecType::Rejected => '8',
+            ExecType::Expired => 'C',
+            ExecType::Restated => 'D',
+            ExecType::Status => 'I',
+        }
+    }
+}
+
+pub(super) fn side_code(side: Side) -> char {
+    match side {
+        Side::Buy => '1',
+        Side::Sell => '2',
+    }
+}
+
+pub(super) fn put_decimal(body: &mut Body<'_>, tag: u32, number: Option<Decimal>) {
+    if let Some(number) = number {
+        let mut text = Vec::new();
+        number.write_to(&mut text);
+        body.bytes(tag, &text);
+    }
+}
+
+/// Takes an order's state from a report that was sent in an earlier life of the process.
+pub(super) fn remember(orders: &mut Orders, report: Message<'_>) {
+    if report.msg_type() != b"8" || report.get(39) == Some(b"8") {
+        return;
+    }
+    let decimal = |tag| report.text(tag).and_then(|text| Decimal::parse(text).ok());
+    let id = |tag| report.text(tag).and_then(|text| ClientId::new(text).ok());
+    let character = |tag| report.text(tag).and_then(|text| text.chars().next());
+    let (Some(id), Some(status), Some(leaves)) = (id(11), character(39), decimal(151)) else {
+        return;
+    };
+    // A cancel's report has the request's id in 11.
+    let original = report.text(41).and_then(|text| ClientId::new(text).ok());
+    let id = match (original, report.get(150)) {
+        (Some(original), Some(b"5")) => {
+            orders.rename(&original, id);
+            id
+        }
+        (Some(original), _) => original,
+        (None, _) => id,
+    };
+    let was_open = orders.get(&id).is_none_or(|order| !order.has_ended());
+    let traded =
+        Traded { amount: decimal(14).unwrap_or_default(), average: decimal(6).unwrap_or_default() };
+    let order = Order {
+        symbol: report.text(55).unwrap_or_default().to_owned(),
+        side: if report.get(54) == Some(b"2") { Side::Sell } else { Side::Buy },
+        kind: character(40),
+        quantity: decimal(38),
+        price: decimal(44),
+        stop: decimal(99),
+        order_id: report.text(37).map(str::to_owned),
+        traded,
+        leaves,
+        status,
+    };
+    let has_ended = order.has_ended();
+    orders.insert(id, order);
+    if has_ended && was_open {
+        orders.ended(id);
+    }
+}
+
+impl Desk {
+    pub(super) fn exec_id(&mut self, time_ms: u64) -> String {
+        self.executions += 1;
+        format!("{time_ms}-{}", self.executions)
+    }
+
+    pub(super) fn reply(&mut self, reply: &Reply<'_>, now: Now) -> io::Result<()> {
+        match reply {
+            Reply::Booked(booked) => {
+                let known = Seen::of(&booked.instrument_code, booked.side, booked.amount);
+                self.acknowledged(&booked.client_id, booked.order_id, &known, now)
+            }
+            Reply::Waiting(waiting) => {
+                let known = Seen::of(&waiting.instrument_code, waiting.side, waiting.amount);
+                self.acknowledged(&waiting.client_id, waiting.order_id, &known, now)
+            }
+            Reply::Fill(fill) => self.fill(fill, now),
+            Reply::Done(done) => self.done(done, now),
+            Reply::Amended(amended) => self.amended(amended, now),
+            Reply::Rejected(rejected) => self.rejected(rejected, now),
+            Reply::Triggered(triggered) => {
+                self.execution(&triggered.client_id, ExecType::Restated, now, |body| {
+                    body.number(378, 99).text(58, "triggered");
+                })
+            }
+            Reply::Decremented(prevented) => {
+                let id = prevented.client_id;
+                let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
+                order.leaves = prevented.remaining;
+                let text = "self-trade prevention reduced the order";
+                self.execution(&id, ExecType::Restated, now, |body| {
+                    body.number(378, 99).text(58, text);
+                })
+            }
+            Reply::MassCancelled(applied) => {
+                let id = applied.client_id;
+                let asked = self.pending.iter().position(|pending| Some(pending.id) == id);
+                let Some(pending) = asked.and_then(|at| self.pending.remove(at)) else {
+                    return Ok(());
+                };
+                self.mass_cancel_report(&pending, Ok(applied.count), now)
+            }
+            Reply::Error { reason } => self.error(reason, now),
+            Reply::Authenticated
+            | Reply::Subscriptions(_)
+            | Reply::Applied(_)
+            | Reply::Other { .. } => Ok(()),
+        }
+    }
+
+    /// The first reply about an order says that the exchange took it.
+    fn acknowledged(
+        &mut self,
+        id: &ClientId,
+        order_id: OrderId,
+        seen: &Seen<'_>,
+        now: Now,
+    ) -> io::Result<()> {
+        self.answered(Asked::New, id);
+        let order_id = String::from_utf8_lossy(&order_id.text()).into_owned();
+        match self.orders.get_mut(id) {
+            Some(order) if order.is_acknowledged() => {
+                order.order_id = Some(order_id);
+                return Ok(());
+            }
+            Some(order) => {
+                (order.order_id, order.status) = (Some(order_id), '0');
+            }
+            // An order of an earlier life that is no longer in the store.
+            None => {
+                let order = Order { order_id: Some(order_id), ..seen.order() };
+                self.orders.insert(*id, order);
+                return Ok(());
+            }
+        }
+        self.execution(id, ExecType::New, now, |_| {})
+    }
+
+    /// Forgets the first request of that kind for that order.
+    fn answered(&mut self, kind: Asked, target: &ClientId) -> Option<Pending> {
+        let is_it = |pending: &Pending| pending.kind == kind && pending.target == *target;
+        let at = self.pending.iter().position(is_it)?;
+        self.pending.remove(at)
+    }
+
+    fn fill(&mut self, fill: &Fill<'_>, now: Now) -> io::Result<()> {
+        let id = fill.client_id;
+        let whole = plus(fill.amount, fill.remaining).unwrap_or(fill.remaining);
+        let seen = Seen::of(&fill.instrument_code, fill.side, whole);
+        self.acknowledged(&id, fill.order_id, &seen, now)?;
+        let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
+        let traded = order.traded.with(fill.price, fill.amount);
+        order.traded = traded.unwrap_or(Traded { average: fill.price, ..order.traded });
+        order.leaves = fill.remaining;
+        let is_full = fill.remaining == Decimal::ZERO;
+        order.status = if is_full { '2' } else { '1' };
+        if is_full {
+            self.orders.ended(id);
+        }
+        self.execution(&id, ExecType::Trade, now, |body| {
+            put_decimal(body, 32, Some(fill.amount));
+            put_decimal(body, 31, Some(fill.price));
+            body.text(527, &fill.trade_id.to_string());
+        })
+    }
+
+    fn done(&mut self, done: &OrderDone<'_>, now: Now) -> io::Result<()> {
+        let id = done.client_id;
+        // An order that never rested has no other reply.
+        let Some(order) = self.orders.get(&id) else { return Ok(()) };
+        let seen = Seen::of(&done.instrument_code, order.side, order.leaves);
+        self.acknowledged(&id, done.order_id, &seen, now)?;
+        let cancel = match done.status {
+            DoneStatus::Cancelled => self.answered(Asked::Cancel, &id),
+            _ => None,
+        };
+        let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
+        if order.has_ended() {
+            return Ok(());
+        }
+        let (exec_type, text) = match done.status {
+            DoneStatus::Filled => return Ok(()),
+            DoneStatus::Cancelled => (ExecType::Cancelled, ""),
+            DoneStatus::Expired => (ExecType::Expired, ""),
+            DoneStatus::SelfTradePrevented => (ExecType::Cancelled, "self-trade prevention"),
+            DoneStatus::Closed => (ExecType::Cancelled, "the instrument is closed"),
+            DoneStatus::NoRoom => (ExecType::Cancelled, "the book has no room for its price"),
+        };
+        order.status = if exec_type == ExecType::Expired { 'C' } else { '4' };
+        order.leaves = Decimal::ZERO;
+        self.orders.ended(id);
+        let request = cancel.map(|pending| pending.id);
+        self.report(&id, request.as_ref(), exec_type, now, |body| {
+            if !text.is_empty() {
+                body.text(58, text);
+            }
+        })
+    }
+
+    fn amended(&mut self, amended: &OrderAmended<'_>, now: Now) -> io::Result<()> {
+        let (old, new) = (amended.replaced_client_id, amended.client_id);
+        self.answered(Asked::Replace, old.as_ref().unwrap_or(&new));
+        if let Some(old) = old {
+            self.orders.rename(&old, new);
+            // Requests that were sent under the old name.
+            for pending in &mut self.pending {
+                if pending.target == old {
+                    pending.target = new;
+                }
+            }
+        }
+        let Some(order) = self.orders.get_mut(&new) else { return Ok(()) };
+        (order.price, order.leaves) = (amended.price, amended.amount);
+        order.quantity = plus(amended.amount, order.traded.amount);
+        let old = old.unwrap_or(new);
+        self.execution(&new, ExecType::Replaced, now, |body| {
+            body.bytes(41, old.as_bytes());
+        })
+    }
+
+    fn rejected(&mut self, rejected: &RequestRejected<'_>, now: Now) -> io::Result<()> {
+        let id = rejected.client_id;
+        let at = self.pending.iter().position(|pending| pending.target == id);
+        let Some(pending) = at.and_then(|at| self.pending.remove(at)) else { return Ok(()) };
+        match pending.kind {
+            Asked::New => {
+                let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
+                (order.status, order.leaves) = ('8', Decimal::ZERO);
+                self.orders.ended(id);
+                self.execution(&id, ExecType::Rejected, now, |body| {
+                    body.number(103, 99).text(58, &rejected.reason);
+                })
+            }
+            Asked::Cancel | Asked::Replace => {
+                self.order_cancel_reject(&pending, &rejected.reason, now)
+            }
+            Asked::MassCancel(_) => self.mass_cancel_report(&pending, Err(&rejected.reason), now),
+        }
+    }
+
+    /// An error that names no request: the exchange answers in order, so it is about the oldest.
+    fn error(&mut self, reason: &str, now: Now) -> io::Result<()> {
+        let Some(oldest) = self.pending.front() else { return Ok(()) };
+        let msg_type = match oldest.kind {
+            Asked::New => "D",
+            Asked::Cancel => "F",
+            Asked::Replace => "G",
+            Asked::MassCancel(_) => "q",
+        };
+        self.send("j", now, |body| {
+            body.text(372, msg_type).number(380, 0).text(58, reason);
+        })
+    }
+
+    pub(super) fn order_cancel_reject(
+        &mut self,
+        pending: &Pending,
+        text: &str,
+        now: Now,
+    ) -> io::Result<()> {
+        let order = self.orders.get(&pending.target);
+        let status = order.map_or('8', |order| order.status);
+        let order_id = order.and_then(|order| order.order_id.clone());
+        let reason = match order {
+            None => 1,
+            Some(order) if order.has_ended() => 0,
+            Some(_) => 2,
+        };
+        let account = self.account.clone();
+        self.send("9", now, |body| {
+            body.text(37, order_id.as_deref().unwrap_or("NONE"));
+            body.bytes(11, pending.id.as_bytes()).bytes(41, pending.target.as_bytes());
+            body.char(39, status).text(1, &account).time(60, now.utc_ns);
+            body.char(434, if pending.kind == Asked::Replace { '2' } else { '1' });
+            body.number(102, reason).text(58, text);
+        })
+    }
+
+    fn mass_cancel_report(
+        &mut self,
+        pending: &Pending,
+        outcome: Result<i64, &str>,
+        now: Now,
+    ) -> io::Result<()> {
+        let Asked::MassCancel(kind) = pending.kind else { return Ok(()) };
+        self.send("r", now, |body| {
+            let id = pending.id.as_bytes();
+            body.bytes(11, id).bytes(37, id).char(530, kind);
+            match outcome {
+                Ok(count) => body.char(531, kind).number(533, count.unsigned_abs()),
+                Err(reason) => body.char(531, '0').char(532, '1').text(58, reason),
+            };
+            body.time(60, now.utc_ns);
+        })
+    }
+
+    /// An ExecutionReport of an order that the desk knows.
+    pub(super) fn execution(
+        &mut self,
+        id: &ClientId,
+        exec_type: ExecType,
+        now: Now,
+        more: impl FnOnce(&mut Body<'_>),
+    ) -> io::Result<()> {
+        self.report(id, None, exec_type, now, more)
+    }
+
+    /// With `request` its id is ClOrdID, and the order's is OrigClOrdID.
+    fn report(
+        &mut self,
+        id: &ClientId,
+        request: Option<&ClientId>,
+        exec_type: ExecType,
+        now: Now,
+        more: impl FnOnce(&mut Body<'_>),
+    ) -> io::Result<()> {
+        let exec_id = self.exec_id(now.utc_ns / 1_000_000);
+        let Desk { orders, session, account, to_client, .. } = self;
+        let Some(order) = orders.get(id) else { return Ok(()) };
+        let fill = |body: &mut Body<'_>| {
+            body.text(37, order.order_id.as_deref().unwrap_or("NONE"));
+            body.bytes(11, request.unwrap_or(id).as_bytes());
+            if request.is_some() {
+                body.bytes(41, id.as_bytes());
+            }
+            body.text(17, &exec_id).char(150, exec_type.code()).char(39, order.status);
+            body.text(1, account).text(55, &order.symbol).char(54, side_code(order.side));
+            put_decimal(body, 38, order.quantity);
+            if let Some(kind) = order.kind {
+                body.char(40, kind);
+            }
+            put_decimal(body, 44, order.price);
+            put_decimal(body, 99, order.stop);
+            put_decimal(body, 151, Some(order.leaves));
+            put_decimal(body, 14, Some(order.traded.amount));
+            put_decimal(body, 6, Some(order.traded.average));
+            body.time(60, now.utc_ns);
+            more(body);
+        };
+        session.send("8", now, to_client, fill).map(drop)
+    }
+}
+
+/// The fields of a reply about an order that the desk may not know.
+struct Seen<'a> {
+    symbol: &'a str,
+    side: Side,
+    leaves: Decimal,
+}
+
+impl<'a> Seen<'a> {
+    fn of(symbol: &'a str, side: Side, leaves: Decimal) -> Seen<'a> {
+        Seen { symbol, side, leaves }
+    }
+
+    /// Its type, price and amount are unknown, and trades before this are not counted.
+    fn order(&self) -> Order {
+        Order {
+            symbol: self.symbol.to_owned(),
+            side: self.side,
+            kind: None,
+            quantity: None,
+            price: None,
+            stop: None,
+            order_id: None,
+            traded: Traded::default(),
+            leaves: self.leaves,
+            status: '0',
+        }
+    }
+}

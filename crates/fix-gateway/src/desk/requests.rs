@@ -1,0 +1,197 @@
+//! Requests of the client: sent to the exchange, or answered from what the desk knows.
+
+use super::orders::Order;
+use super::report::{ExecType, side_code};
+use super::request::{Change, Problem, Request};
+use super::{Asked, Desk, PENDING_MAX, Pending};
+use crate::link::put_frame;
+use fix::session::Now;
+use std::io;
+use wire::client_id::ClientId;
+use wire::decimal::Decimal;
+use wire::request::{
+    AmendOrder, CancelOrder, CreateOrder, MassCancel, Side, encode_amend_order,
+    encode_cancel_order, encode_create_order, encode_mass_cancel,
+};
+
+impl Desk {
+    pub(super) fn request(&mut self, request: Request, now: Now) -> io::Result<()> {
+        if self.pending.len() >= PENDING_MAX && !matches!(request, Request::Status { .. }) {
+            return self.too_many(&request, now);
+        }
+        match request {
+            Request::New { create, kind, is_resent } => self.create(create, kind, is_resent, now),
+            Request::Cancel(change) => self.cancel(&change, now),
+            Request::Replace { change, kind, price, quantity } => {
+                self.replace(&change, kind, price, quantity, now)
+            }
+            Request::Status { id, symbol, side, status_id } => {
+                self.status(&id, (&symbol, side), status_id.as_deref(), now)
+            }
+            Request::MassCancel { id, symbol, side, kind } => {
+                let instrument_code = symbol.map(Into::into);
+                let all =
+                    MassCancel { client_id: Some(id), instrument_code, side, account_id: None };
+                put_frame(&mut self.to_exchange, |out| encode_mass_cancel(out, &all));
+                self.wait_for(Asked::MassCancel(kind), id, id);
+                Ok(())
+            }
+        }
+    }
+
+    fn wait_for(&mut self, kind: Asked, target: ClientId, id: ClientId) {
+        self.pending.push_back(Pending { kind, target, id });
+    }
+
+    fn create(
+        &mut self,
+        create: CreateOrder<'static>,
+        kind: char,
+        is_resent: bool,
+        now: Now,
+    ) -> io::Result<()> {
+        let id = create.client_id;
+        if let Some(order) = self.orders.get(&id) {
+            // Case 19: an order that came before is reported, and not entered again.
+            if is_resent {
+                return self.execution(&id, ExecType::Status, now, |_| {});
+            }
+            if !order.has_ended() {
+                return self.duplicate(&create, kind, now);
+            }
+        }
+        let order = Order {
+            symbol: create.instrument_code.clone().into_owned(),
+            side: create.side,
+            kind: Some(kind),
+            quantity: Some(create.amount),
+            price: create.price,
+            stop: create.stop_price,
+            order_id: None,
+            traded: Default::default(),
+            leaves: create.amount,
+            status: 'A',
+        };
+        self.orders.insert(id, order);
+        put_frame(&mut self.to_exchange, |out| encode_create_order(out, &create));
+        self.wait_for(Asked::New, id, id);
+        Ok(())
+    }
+
+    /// An order with the id of one that is open. It never reaches the exchange, whose reply could
+    /// not be told from a reply about the other one.
+    fn duplicate(&mut self, create: &CreateOrder<'_>, kind: char, now: Now) -> io::Result<()> {
+        let exec_id = self.exec_id(now.utc_ns / 1_000_000);
+        let account = self.account.clone();
+        self.send("8", now, |body| {
+            body.text(37, "NONE").bytes(11, create.client_id.as_bytes()).text(17, &exec_id);
+            body.char(150, '8').char(39, '8').number(103, 6).text(1, &account);
+            body.text(55, &create.instrument_code).char(54, side_code(create.side));
+            super::report::put_decimal(body, 38, Some(create.amount));
+            body.char(40, kind).number(151, 0).number(14, 0).number(6, 0);
+            body.time(60, now.utc_ns).text(58, "ClOrdID (11) is that of an open order");
+        })
+    }
+
+    fn cancel(&mut self, change: &Change, now: Now) -> io::Result<()> {
+        if let Some(order) = self.orders.get(&change.target)
+            && order.has_ended()
+        {
+            return self.cancel_reject(Asked::Cancel, change, "the order has ended", now);
+        }
+        let instrument_code = change.symbol.as_str().into();
+        let cancel = CancelOrder { client_id: change.target, instrument_code, account_id: None };
+        put_frame(&mut self.to_exchange, |out| encode_cancel_order(out, &cancel));
+        self.wait_for(Asked::Cancel, change.target, change.id);
+        Ok(())
+    }
+
+    /// The exchange amends the open amount; FIX's OrderQty is that and what has traded.
+    fn replace(
+        &mut self,
+        change: &Change,
+        kind: char,
+        price: Option<Decimal>,
+        quantity: Decimal,
+        now: Now,
+    ) -> io::Result<()> {
+        let order = self.orders.get(&change.target);
+        let Some(order) = order.filter(|order| !order.has_ended()) else {
+            return self.cancel_reject(Asked::Replace, change, "no such open order", now);
+        };
+        if order.kind.is_some_and(|old| old != kind) {
+            return self.cancel_reject(Asked::Replace, change, "OrdType (40) can't change", now);
+        }
+        let open = super::number::minus(quantity, order.traded.amount);
+        let Some(amount) = open.filter(|open| open.mantissa() > 0) else {
+            let text = "OrderQty (38) is not more than what has traded";
+            return self.cancel_reject(Asked::Replace, change, text, now);
+        };
+        let amend = AmendOrder {
+            client_id: change.target,
+            new_client_id: Some(change.id),
+            instrument_code: change.symbol.as_str().into(),
+            price,
+            amount,
+            account_id: None,
+        };
+        put_frame(&mut self.to_exchange, |out| encode_amend_order(out, &amend));
+        self.wait_for(Asked::Replace, change.target, change.id);
+        Ok(())
+    }
+
+    fn cancel_reject(
+        &mut self,
+        kind: Asked,
+        change: &Change,
+        text: &str,
+        now: Now,
+    ) -> io::Result<()> {
+        let pending = Pending { kind, target: change.target, id: change.id };
+        self.order_cancel_reject(&pending, text, now)
+    }
+
+    fn status(
+        &mut self,
+        id: &ClientId,
+        (symbol, side): (&str, Side),
+        status_id: Option<&str>,
+        now: Now,
+    ) -> io::Result<()> {
+        let put_status_id = |body: &mut fix::encode::Body<'_>| {
+            if let Some(status_id) = status_id {
+                body.text(790, status_id);
+            }
+        };
+        if self.orders.get(id).is_some() {
+            return self.execution(id, ExecType::Status, now, put_status_id);
+        }
+        let exec_id = self.exec_id(now.utc_ns / 1_000_000);
+        self.send("8", now, |body| {
+            body.text(37, "NONE").bytes(11, id.as_bytes()).text(17, &exec_id);
+            body.char(150, 'I').char(39, '8').number(103, 5);
+            body.text(55, symbol).char(54, side_code(side));
+            body.number(151, 0).number(14, 0).number(6, 0);
+            body.text(58, "this session knows no such order");
+            put_status_id(body);
+        })
+    }
+
+    fn too_many(&mut self, request: &Request, now: Now) -> io::Result<()> {
+        let (msg_type, id) = match request {
+            Request::New { create, .. } => ("D", create.client_id),
+            Request::Cancel(change) => ("F", change.id),
+            Request::Replace { change, .. } => ("G", change.id),
+            Request::Status { id, .. } => ("H", *id),
+            Request::MassCancel { id, .. } => ("q", *id),
+        };
+        let problem = Problem {
+            seq: 0,
+            msg_type: msg_type.to_owned(),
+            id: Some(id.as_str().to_owned()),
+            reason: 4,
+            text: format!("{PENDING_MAX} requests wait for replies (limit PENDING_MAX)"),
+        };
+        self.reject(&problem, now)
+    }
+}

@@ -1,0 +1,6 @@
+//! The door before a real exchange: clients log on over sockets.
+
+mod client;
+mod orders;
+mod sessions;
+mod setup;

@@ -1,0 +1,121 @@
+//! An exchange, its FIX door, and clients of accounts whose token is their name.
+
+use crate::client;
+use clock::Clock;
+use exchange::{Config, Exchange, Limits, StartBook, Tokens};
+use fix::session::Proof;
+use fix::store::MemoryStore;
+use fix_gateway::{Counts, Login};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use transport::serve::serve;
+
+/// Ends with the value.
+pub struct Running {
+    pub fix: SocketAddr,
+    stop: Arc<AtomicBool>,
+    exchange: Option<JoinHandle<()>>,
+    door: Option<JoinHandle<Counts>>,
+}
+
+impl Running {
+    /// The token of an account is its name. Message stores are in `store`.
+    pub fn start(store: &Path) -> Running {
+        let stop = Arc::new(AtomicBool::new(false));
+        let clock = Clock::calibrate();
+        let listen = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let (json_listener, fix_listener) = (listen(), listen());
+        let json = json_listener.local_addr().unwrap();
+        let fix = fix_listener.local_addr().unwrap();
+        let mut service = Exchange::new(config()).unwrap();
+        let stopped = Arc::clone(&stop);
+        let open = move || transport::backend("block").unwrap().open(clock).unwrap();
+        let exchange = std::thread::spawn(move || {
+            let mut streams = open();
+            streams.listen(json_listener).unwrap();
+            let limits = service.limits().serve();
+            serve(&mut *streams, &mut service, limits, clock, &stopped).unwrap();
+        });
+        let settings = fix_gateway::Settings {
+            comp_id: "TICKPATH".to_owned(),
+            store: store.to_owned(),
+            login: Box::new(|logon| {
+                let account = logon.password.clone().filter(|token| token != "wrong")?;
+                Some(Login { token: account.clone(), account })
+            }),
+            limits: fix_gateway::Limits { failed_login_ns: 0, ..Default::default() },
+        };
+        let target =
+            fix_gateway::Exchange { address: json, secure: Box::new(|socket| Ok(socket.into())) };
+        let stopped = Arc::clone(&stop);
+        let door = std::thread::spawn(move || {
+            let mut streams = open();
+            streams.listen(fix_listener).unwrap();
+            fix_gateway::serve(&mut *streams, target, settings, clock, &stopped).unwrap()
+        });
+        Running { fix, stop, exchange: Some(exchange), door: Some(door) }
+    }
+
+    /// Ends both; the door's counts.
+    pub fn stop(mut self) -> Counts {
+        self.stop.store(true, Ordering::Relaxed);
+        self.exchange.take().unwrap().join().unwrap();
+        self.door.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn config() -> Config {
+    Config {
+        tokens: Tokens::Any,
+        start_book: StartBook::Empty,
+        limits: Limits {
+            connections_max: 32,
+            accounts_max: 100,
+            open_orders_max: 1000,
+            price_levels_max: 100,
+            failed_login_seconds: 0.0,
+            ..Limits::default()
+        },
+        ..Config::default()
+    }
+}
+
+pub fn dial(running: &Running) -> TcpStream {
+    let stream = TcpStream::connect(running.fix).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+pub type Client = client::Client<TcpStream>;
+
+/// Sends the Logon of an account.
+pub fn connect(
+    running: &Running,
+    comp_id: &str,
+    account: &str,
+    memory: (MemoryStore, bool),
+) -> Client {
+    let proof = Proof::Password { username: account.to_owned(), password: account.to_owned() };
+    Client::connect(dial(running), comp_id, proof, memory)
+}
+
+/// Connects, and waits until both sides have logged on.
+pub fn log_on(running: &Running, comp_id: &str, account: &str) -> Client {
+    log_on_with(running, comp_id, account, MemoryStore::default())
+}
+
+pub fn log_on_with(running: &Running, comp_id: &str, account: &str, store: MemoryStore) -> Client {
+    let mut client = connect(running, comp_id, account, (store, false));
+    assert_eq!(client.next(), Ok(None), "logged on");
+    client
+}
