@@ -3,6 +3,7 @@
 
 use crate::directory::write_whole;
 use crate::objective::Objective;
+use crate::tune::Unit;
 use crate::{Kind, Load, RunRecord, Subject};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -49,10 +50,14 @@ pub struct Point {
     pub void_because: Vec<String>,
     /// Its result.
     pub outcome: Outcome,
-    /// The objective's figure, ns, pooled over runs; `None` without an objective, or if the sample
-    /// can't support it.
+    /// The objective's figure, ns, pooled over runs; `None` without an objective, with one for a
+    /// ratio, or if the sample can't support it.
     #[serde(default)]
     pub objective_ns: Option<u64>,
+    /// The objective's ratio to the floor, parts per million, the median over runs; `None` without
+    /// such an objective, or if the sample can't support it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective_ppm: Option<u64>,
     /// The subjects and floors of its record, with response and service times only.
     pub subjects: Vec<Subject>,
 }
@@ -104,11 +109,13 @@ impl Point {
             None => record.subjects.first(),
         };
         let achieved = subject.map(|subject| subject.load.rate_per_second_achieved);
-        let objective_ns = objective.and_then(|objective| objective.value_ns(record));
+        let value =
+            objective.and_then(|objective| Some((objective.unit, objective.value(record)?)));
+        let in_unit = |asked| value.and_then(|(unit, value)| (unit == asked).then_some(value));
         let mut void_because = record.void_because.clone();
         let is_overloaded = subject
             .is_some_and(|subject| is_overloaded(&subject.load, rate_per_second, record.runs));
-        let bracket = objective.and_then(|objective| objective.selector.bracket(record));
+        let bracket = objective.and_then(|objective| objective.bracket(record));
         let loses = objective.zip(subject).and_then(|(one, subject)| one.loses(&subject.load));
         let outcome = match (objective, bracket) {
             // Unsent messages count as lost, but the load is the cause.
@@ -121,8 +128,8 @@ impl Point {
             (Some(objective), Some([_, high])) if objective.is_met_by(high) => Outcome::Met,
             (Some(objective), Some([low, _])) if !objective.is_met_by(low) => Outcome::Missed,
             (Some(_), Some(_)) => Outcome::Undecided,
-            (Some(objective), None) if objective_ns.is_none() => {
-                let figure = objective.selector.figure.name();
+            (Some(objective), None) if value.is_none() => {
+                let figure = objective.figure();
                 void_because.push(format!("the sample is too small to give its {figure}"));
                 Outcome::Void
             }
@@ -134,7 +141,8 @@ impl Point {
             record: directory,
             void_because,
             outcome,
-            objective_ns,
+            objective_ns: in_unit(Unit::Ns),
+            objective_ppm: in_unit(Unit::Ppm),
             subjects: record.subjects.iter().filter_map(timed).collect(),
         }
     }
@@ -216,6 +224,7 @@ impl SweepRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::over_floor::{OverFloor, PairedPercentile};
 
     fn record(valid: bool, achieved: f64, p99: Option<u64>) -> RunRecord {
         let value = serde_json::json!({
@@ -231,6 +240,11 @@ mod tests {
                     {"name": "core1", "kind": "noise", "unit": "ns", "pooled": {"count": 2000}}]}]
         });
         RunRecord::from_json(&value.to_string()).unwrap()
+    }
+
+    fn point_of(record: &RunRecord, objective: &str) -> Point {
+        let objective: Objective = objective.parse().unwrap();
+        Point::of(record, "x".to_owned(), 1000.0, Some(&objective))
     }
 
     fn point(rate: f64, record: &RunRecord) -> Point {
@@ -294,6 +308,28 @@ mod tests {
         assert_eq!(with(50_000, 99_999), Outcome::Met);
         assert_eq!(with(99_000, 120_000), Outcome::Undecided);
         assert_eq!(with(100_000, 120_000), Outcome::Missed);
+    }
+
+    /// The regimes of a machine move the latency at a rate, and leave its ratio to the floor.
+    #[test]
+    fn an_objective_for_the_ratio_is_met_by_its_bracket() {
+        let with = |low: f64, high: f64| {
+            let mut record = record(true, 1000.0, Some(5));
+            let ratio = f64::midpoint(low, high);
+            let figure =
+                PairedPercentile { ratio, ratio_bracket: Some([low, high]), ..Default::default() };
+            let figures = [("p50".to_owned(), figure)].into();
+            let over = OverFloor { figures, ..OverFloor::default() };
+            record.subjects[0].series[0].over_floor = Some(over);
+            let point = point_of(&record, "p50 / floor <= 1.2");
+            (point.outcome, point.objective_ns, point.objective_ppm)
+        };
+        assert_eq!(with(1.0, 1.2), (Outcome::Met, None, Some(1_100_000)));
+        assert_eq!(with(1.1, 1.3), (Outcome::Undecided, None, Some(1_200_000)));
+        assert_eq!(with(1.3, 1.5), (Outcome::Missed, None, Some(1_400_000)));
+        let without = point_of(&record(true, 1000.0, Some(5)), "p50 / floor <= 1.2");
+        assert_eq!(without.outcome, Outcome::Void);
+        assert!(without.void_because[0].contains("p50 / floor"), "{:?}", without.void_because);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use crate::metrics::{self, Family};
 use record::{RunRecord, Series, Subject};
+use stats::regimes::Regime;
 use stats::{PERCENTILES, Percentiles};
 use std::fmt::Write;
 
 /// The columns of [`csv`].
 const HEAD: &str = "record,scenario,started,machine,run,subject,series,kind,percentile,rank,value_ns,bracket_low_ns,\
-     bracket_high_ns,holds,samples";
+     bracket_high_ns,holds,samples,regime";
 
 /// A record to export.
 pub struct ExportedRecord<'a> {
@@ -31,10 +32,13 @@ struct Row<'a> {
     rank: f64,
     value_ns: u64,
     samples: u64,
+    /// The machine's regime that the samples are of; `None`: of all.
+    regime: Option<Regime>,
 }
 
 /// Comma-separated values (RFC 4180), one row per run and figure: run 0 is all runs together, and
-/// only there brackets are known. `holds` is empty where a figure was not judged.
+/// only there brackets are known. `holds` is empty where a figure was not judged. A p50 between two
+/// regimes of the machine is no figure: there is one row for each regime instead.
 pub fn csv(records: &[ExportedRecord<'_>]) -> String {
     let mut out = format!("{HEAD}\r\n");
     rows(records, true, &mut |row| {
@@ -44,7 +48,7 @@ pub fn csv(records: &[ExportedRecord<'_>]) -> String {
         let ExportedRecord { name, machine, record } = row.exported;
         let _ = write!(
             out,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{holds},{}\r\n",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{holds},{},{}\r\n",
             quoted(name),
             quoted(&record.scenario),
             record.started,
@@ -58,7 +62,8 @@ pub fn csv(records: &[ExportedRecord<'_>]) -> String {
             row.value_ns,
             end(0),
             end(1),
-            row.samples
+            row.samples,
+            row.regime.map_or("", Regime::name)
         );
     });
     out
@@ -83,7 +88,7 @@ pub fn families(records: &[ExportedRecord<'_>]) -> [Family; 2] {
     );
     rows(records, false, &mut |row| {
         let ExportedRecord { name, machine, record } = row.exported;
-        let labels = vec![
+        let mut labels = vec![
             ("record", (*name).to_owned()),
             ("scenario", record.scenario.clone()),
             ("machine", (*machine).to_owned()),
@@ -92,6 +97,7 @@ pub fn families(records: &[ExportedRecord<'_>]) -> [Family; 2] {
             ("kind", row.series.kind.name().to_owned()),
             ("rank", row.rank.to_string()),
         ];
+        labels.extend(row.regime.map(|regime| ("regime", regime.name().to_owned())));
         if let Some(yes) = row.holds() {
             holding.number(labels.clone(), f64::from(u8::from(yes)));
         }
@@ -106,8 +112,16 @@ fn rows<'a>(records: &'a [ExportedRecord<'a>], each_run: bool, take: &mut dyn Fn
             for series in &subject.series {
                 let per_run = if each_run { series.per_run.as_slice() } else { &[] };
                 let all = std::iter::once(&series.pooled).chain(per_run);
-                for (run, percentiles) in all.enumerate() {
+                let in_regimes =
+                    series.regimes.iter().map(|one| (0, Some(one.regime), &one.figures));
+                let all = all.enumerate().map(|(run, figures)| (run, None, figures));
+                for (run, regime, percentiles) in all.chain(in_regimes) {
                     figures(percentiles, &mut |percentile, rank, value_ns| {
+                        // In two regimes p50 is that of each, and the other figures are of all.
+                        let is_median = run == 0 && percentile == "p50";
+                        if regime.is_some() != (is_median && !series.regimes.is_empty()) {
+                            return;
+                        }
                         let samples = percentiles.count;
                         take(Row {
                             exported,
@@ -118,6 +132,7 @@ fn rows<'a>(records: &'a [ExportedRecord<'a>], each_run: bool, take: &mut dyn Fn
                             rank,
                             value_ns,
                             samples,
+                            regime,
                         });
                     });
                 }
@@ -138,13 +153,14 @@ fn figures(percentiles: &Percentiles, take: &mut dyn FnMut(&'static str, f64, u6
 
 impl Row<'_> {
     fn bracket(&self) -> Option<[u64; 2]> {
-        let bracket = self.series.bracket.get(self.percentile).filter(|_| self.run == 0);
+        let is_pooled = self.run == 0 && self.regime.is_none();
+        let bracket = self.series.bracket.get(self.percentile).filter(|_| is_pooled);
         bracket.copied()
     }
 
     /// A void record's figures don't hold, whatever their brackets say.
     fn holds(&self) -> Option<bool> {
-        if self.run > 0 || self.percentile == "max" {
+        if self.run > 0 || self.regime.is_some() || self.percentile == "max" {
             return None;
         }
         let holds_to = self.series.holds_to?;
@@ -164,6 +180,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use record::Kind;
+    use record::regimes::InRegime;
 
     fn record() -> RunRecord {
         let run = serde_json::json!({"count": 2000, "p50": 900, "max": 5000});
@@ -185,13 +202,32 @@ mod tests {
         let columns = HEAD.split(',').count();
         assert_eq!(
             lines[1],
-            "x,\"a,b\",,abcd,0,\"ru\"\"st\",order,response,p50,0.5,1000,950,1000,true,2000"
+            "x,\"a,b\",,abcd,0,\"ru\"\"st\",order,response,p50,0.5,1000,950,1000,true,2000,"
         );
-        assert!(lines[2].ends_with("p99,0.99,4000,1000,4000,false,2000"), "{text}");
+        assert!(lines[2].ends_with("p99,0.99,4000,1000,4000,false,2000,"), "{text}");
         assert!(lines[3].contains(",max,1,5000,,,,"), "{text}");
         assert!(lines[4].contains(",1,\"ru\"\"st\",order,response,p50,0.5,900,,,,"), "{text}");
         // The two quoted commas and nothing else.
         assert!(lines[1..].iter().all(|line| line.split(',').count() == columns + 1), "{text}");
+    }
+
+    /// 7.8 us in one hour and 10.9 us in the next were exported as one p50 of 8.6 us.
+    #[test]
+    fn a_median_between_two_regimes_is_given_for_each() {
+        let mut record = record();
+        let in_regime = |regime, p50| {
+            let figures = Percentiles { count: 1000, p50: Some(p50), ..Percentiles::default() };
+            InRegime { regime, slices: 5, share: 0.5, figures }
+        };
+        record.subjects[0].series[0].regimes =
+            vec![in_regime(Regime::Fast, 780), in_regime(Regime::Slow, 1090)];
+        let text = csv(&[ExportedRecord { name: "x", machine: "", record: &record }]);
+        let medians: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains(",p50,"))
+            .filter_map(|line| line.split_once(",p50,0.5,").map(|(_, values)| values))
+            .collect();
+        assert_eq!(medians, ["900,,,,2000,", "780,,,,1000,fast", "1090,,,,1000,slow"], "{text}");
     }
 
     #[test]

@@ -37,6 +37,16 @@ pub enum Regime {
     Slow,
 }
 
+impl Regime {
+    /// Its name in words and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Regime::Fast => "fast",
+            Regime::Slow => "slow",
+        }
+    }
+}
+
 impl Regimes {
     /// Splits `values`, one latency for each slice, where the squared distances within both parts
     /// are least; `None` if they are one cluster, a drift, or too few.

@@ -14,6 +14,7 @@ use crate::turn::Turn;
 use anyhow::bail;
 use plan::Scenario;
 use record::comparison::gate::{Gate, GateOutcome, GateResult};
+use record::tune::Unit;
 use record::{Preflight, RunRecord};
 use scenario::Conduct;
 use scenario::Interrupt;
@@ -132,8 +133,9 @@ pub(crate) fn wait_for_turn(
 
 /// Fails for gates whose figure no record of the scenario will have.
 pub(crate) fn check_gates(gates: &[Gate], scenario: &Scenario) -> anyhow::Result<()> {
-    let has_no_floor = scenario.has_key("floor_seconds=0") && scenario.floor_seconds <= 0.0;
-    if has_no_floor && let Some(gate) = gates.iter().find(|gate| matches!(gate, Gate::Ratio { .. }))
+    let of_floor = |gate: &&Gate| matches!(gate, Gate::Limit(limit) if limit.unit == Unit::Ppm);
+    if scenario.goes_without_floor()
+        && let Some(gate) = gates.iter().find(of_floor)
     {
         bail!("--gate {gate}: the scenario measures no floor; add --set floor_seconds=2");
     }
@@ -171,7 +173,7 @@ fn gates(texts: &[String]) -> anyhow::Result<Vec<Gate>> {
     let mut gates = Vec::new();
     for text in texts {
         match text.parse() {
-            Ok(gate @ (Gate::Limit(_) | Gate::Ratio { .. })) => gates.push(gate),
+            Ok(gate @ Gate::Limit(_)) => gates.push(gate),
             Ok(Gate::Change { .. }) => bail!(
                 "--gate {text:?} is a change in percent, and a run has nothing to be compared with: write a limit, \
                  such as \"order.response.p95 <= 112us\", or use `tickpath compare`"

@@ -103,6 +103,11 @@ impl Scenario {
             && Keys::of(self.kind, self.load.model).has(set::path(set))
     }
 
+    /// Whether it could measure a raw echo as its floor, and is told not to.
+    pub fn goes_without_floor(&self) -> bool {
+        self.has_key("floor_seconds=0") && self.floor_seconds <= 0.0
+    }
+
     /// Its keys with defaults, without those that its kind lacks.
     pub fn table(&self) -> Result<toml::Table, String> {
         let mut table = toml::Table::try_from(self).map_err(|error| error.to_string())?;

@@ -3,8 +3,9 @@
 
 use crate::RunRecord;
 use crate::comparison::compared::ComparedFigure;
-use crate::comparison::selector::{Figure, Selector};
+use crate::comparison::selector::Selector;
 use crate::objective::Objective;
+use crate::tune::Unit;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -20,19 +21,9 @@ pub enum Gate {
         /// written, because a share would print 7.000000000000001 for 7.
         percent_max: f64,
     },
-    /// Limit for a figure of a record, or of B.
+    /// Limit for a figure of a record, or of B, or for its ratio to the floor.
     Limit(Objective),
-    /// Limit for the ratio of a record's figure, or of B's, to its floor.
-    Ratio {
-        /// The figure.
-        figure: Selector,
-        /// Largest ratio.
-        ratio_max: f64,
-    },
 }
-
-/// The words between figure and limit of a ratio.
-const OVER_FLOOR: &str = "/ floor";
 
 /// Result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +65,7 @@ impl Gate {
     /// The figure that it is about.
     pub fn selector(&self) -> &Selector {
         match self {
-            Gate::Change { figure, .. } | Gate::Ratio { figure, .. } => figure,
+            Gate::Change { figure, .. } => figure,
             Gate::Limit(objective) => &objective.selector,
         }
     }
@@ -88,7 +79,7 @@ impl Gate {
     ) -> GateResult {
         let (figure, percent_max) = match self {
             Gate::Change { figure, percent_max } => (figure, percent_max),
-            Gate::Limit(_) | Gate::Ratio { .. } => return self.judge_records(of_b),
+            Gate::Limit(_) => return self.judge_records(of_b),
         };
         let Some(compared) = figures.iter().find(|one| is_of(figure, one)) else {
             let why = "no figure of that name has enough samples and runs in both".to_owned();
@@ -133,41 +124,20 @@ impl Gate {
             let why = format!("the record is void: {}", void.void_because.join("; "));
             return self.result(GateOutcome::Inconclusive, why);
         }
-        match self {
-            Gate::Change { .. } => {
-                let why = "a limit in percent needs two records: use compare".to_owned();
-                self.result(GateOutcome::Inconclusive, why)
-            }
-            Gate::Limit(objective) => {
-                let ends = median_ends(records, |record| objective.selector.bracket(record));
-                let is_met = |ns: u64| objective.is_met_by(ns);
-                self.judge_ends(ends, is_met, said, &objective.selector.to_string())
-            }
-            Gate::Ratio { figure, ratio_max } => {
-                // As integers, for the same median as the others.
-                let millionths = |ratio: f64| (ratio * 1e6).round() as u64;
-                let of = |record: &RunRecord| Some(figure.ratio_bracket(record)?.map(millionths));
-                let said = |millionths| format!("{:.3}", millionths as f64 / 1e6);
-                let is_met = |ratio| ratio <= millionths(*ratio_max);
-                let name = format!("{figure} {OVER_FLOOR}");
-                self.judge_ends(median_ends(records, of), is_met, said, &name)
-            }
-        }
-    }
-
-    fn judge_ends(
-        &self,
-        ends: Option<[u64; 2]>,
-        is_met: impl Fn(u64) -> bool,
-        said: impl Fn(u64) -> String,
-        name: &str,
-    ) -> GateResult {
-        let Some([low, high]) = ends else {
+        let Gate::Limit(objective) = self else {
+            let why = "a limit in percent needs two records: use compare".to_owned();
+            return self.result(GateOutcome::Inconclusive, why);
+        };
+        let Some([low, high]) = median_ends(records, |record| objective.bracket(record)) else {
             let why = "the record has no such figure, or it was not judged".to_owned();
             return self.result(GateOutcome::Inconclusive, why);
         };
+        let (name, said) = match objective.unit {
+            Unit::Ns => (objective.selector.to_string(), latency as fn(u64) -> String),
+            Unit::Ppm => (format!("{} / floor", objective.selector), ratio as fn(u64) -> String),
+        };
         let why = format!("{name} is between {} and {}", said(low), said(high));
-        let outcome = match (is_met(high), is_met(low)) {
+        let outcome = match (objective.is_met_by(high), objective.is_met_by(low)) {
             (true, _) => GateOutcome::Passed,
             (_, false) => GateOutcome::Failed,
             _ => GateOutcome::Inconclusive,
@@ -194,8 +164,13 @@ fn median_ends(
 }
 
 /// A latency in the notation of a gate.
-fn said(ns: u64) -> String {
+fn latency(ns: u64) -> String {
     format!("{:.2}us", ns as f64 / 1e3)
+}
+
+/// A ratio in the notation of a gate.
+fn ratio(ppm: u64) -> String {
+    format!("{:.3}", ppm as f64 / 1e6)
 }
 
 fn is_of(wanted: &Selector, figure: &ComparedFigure) -> bool {
@@ -210,7 +185,6 @@ impl fmt::Display for Gate {
         match self {
             Gate::Change { figure, percent_max } => write!(f, "{figure} <= {percent_max:+}%"),
             Gate::Limit(objective) => write!(f, "{objective}"),
-            Gate::Ratio { figure, ratio_max } => write!(f, "{figure} {OVER_FLOOR} <= {ratio_max}"),
         }
     }
 }
@@ -222,10 +196,6 @@ impl FromStr for Gate {
         let usage = "write FIGURE <= LIMIT, such as \"order.response.p95 <= 112us\", as a ratio, such as \
                      \"order.response.p50 / floor <= 1.2\", or in percent of A, such as \
                      \"order.service.p99 <= +5%\"";
-        if let Some((figure, limit)) = text.split_once('/') {
-            let ratio = ratio(figure, limit).map_err(|why| format!("{why}; {usage}"))?;
-            return Ok(ratio);
-        }
         let Some(relative) = text.trim().strip_suffix('%') else {
             return text.parse().map(Gate::Limit).map_err(|error| format!("{error}; {usage}"));
         };
@@ -242,25 +212,6 @@ impl FromStr for Gate {
         let figure = figure.trim().parse::<Selector>().map_err(|error| error.to_string())?;
         Ok(Gate::Change { figure, percent_max })
     }
-}
-
-/// `FIGURE / floor <= 1.2`, from both sides of its slash.
-fn ratio(figure: &str, limit: &str) -> Result<Gate, String> {
-    let (below, limit) = limit.split_once("<=").ok_or("no <=")?;
-    if below.trim() != "floor" {
-        return Err(format!("{:?} is not the floor: only \"/ floor\" is a ratio", below.trim()));
-    }
-    let limit = limit.trim();
-    let number = limit.strip_suffix('x').unwrap_or(limit).trim();
-    let ratio_max: f64 = number.parse().map_err(|_| format!("{limit:?} is no ratio"))?;
-    if !(0.001..=1e6).contains(&ratio_max) {
-        return Err(format!("{ratio_max} is out of range, from 0.001 to a million"));
-    }
-    let figure = figure.trim().parse::<Selector>().map_err(|error| error.to_string())?;
-    if figure.figure == Figure::Max {
-        return Err("a maximum has no ratio to the floor".to_owned());
-    }
-    Ok(Gate::Ratio { figure, ratio_max })
 }
 
 #[cfg(test)]

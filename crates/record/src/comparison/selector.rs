@@ -1,6 +1,7 @@
 //! Selects a figure of a record: `rust.order.service.p99`, or a shorter form.
 
 use crate::nearest::did_you_mean;
+use crate::over_floor::PairedPercentile;
 use crate::{Kind, Percentiles, RunRecord, Series, Subject};
 use stats::{PERCENTILES, is_supported};
 use std::fmt;
@@ -145,11 +146,11 @@ impl Selector {
         series.bracket.get(name).copied().or(as_it_is.map(|value| [value, value]))
     }
 
-    /// The bracket of the figure's ratio to its floor in `record`; `None` if unknown.
-    pub fn ratio_bracket(&self, record: &RunRecord) -> Option<[f64; 2]> {
+    /// The figure over its floor in `record`; `None` if unknown. A maximum has none.
+    pub fn ratio<'a>(&self, record: &'a RunRecord) -> Option<&'a PairedPercentile> {
         let Figure::Percentile(index) = self.figure else { return None };
         let over = self.series(record)?.over_floor.as_ref()?;
-        over.figures.get(PERCENTILES[index].0)?.ratio_bracket
+        over.figures.get(PERCENTILES[index].0)
     }
 
     /// The pooled figure in `record`.

@@ -12,6 +12,7 @@ use crate::text::words::{US, interval};
 use maud::{Markup, html};
 use record::comparison::selector::Figure;
 use record::sweep::{Outcome, Point, SweepRecord};
+use record::tune::Unit;
 use record::{Kind, Subject};
 
 /// A curve of a plot: class, kind and figure.
@@ -103,7 +104,8 @@ fn plot(sweep: &SweepRecord, name: &str) -> Plot {
         lines.extend(curve_lines(sweep, &curve, &subject));
     }
     let rates: Vec<f64> = sweep.points.iter().map(|point| point.rate_per_second_offered).collect();
-    let limit = sweep.objective.as_ref().map(|objective| objective.limit_ns as f64);
+    let in_time = sweep.objective.as_ref().filter(|objective| objective.unit == Unit::Ns);
+    let limit = in_time.map(|objective| objective.limit as f64);
     let values = lines.iter().flat_map(|line| &line.points).map(|(_, y)| *y).chain(limit);
     let (mut low, mut high) = (f64::INFINITY, 0.0f64);
     for value in values.filter(|value| value.is_finite()) {
@@ -185,7 +187,7 @@ fn plot_legend(sweep: &SweepRecord) -> Markup {
         .chain(FLOOR.iter().filter(|_| has_floor))
         .map(|curve| (curve.0.to_owned(), name_of(curve)))
         .collect();
-    if let Some(objective) = &sweep.objective {
+    if let Some(objective) = sweep.objective.as_ref().filter(|one| one.unit == Unit::Ns) {
         entries.push((BOUND.to_owned(), objective.to_string()));
     }
     legend(&entries)

@@ -79,10 +79,10 @@ pub(crate) fn knee(sweep: &SweepRecord) -> String {
 
 /// Outcome of a rate, in a few words.
 pub(crate) fn outcome(sweep: &SweepRecord, point: &Point) -> String {
-    let figure = match (&sweep.objective, point.objective_ns) {
-        (Some(objective), Some(ns)) => {
-            format!(", {} {}", objective.selector.figure.name(), latency(ns))
-        }
+    let over_floor = |ppm| format!("{:.2}x", ppm as f64 / 1e6);
+    let value = point.objective_ns.map(latency).or(point.objective_ppm.map(over_floor));
+    let figure = match (&sweep.objective, value) {
+        (Some(objective), Some(value)) => format!(", {} {value}", objective.figure()),
         _ => String::new(),
     };
     match point.outcome {

@@ -16,6 +16,7 @@ use record::nearest::did_you_mean;
 use record::objective::Objective;
 use record::sweep::{Outcome, Point, SCHEMA, SweepRecord};
 use record::text::counted;
+use record::tune::Unit;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -195,6 +196,11 @@ impl Sweep {
             let meant = did_you_mean(series, replies.iter().copied());
             return usage(format!(
                 "{objective}: there is no series {series:?}.{meant} There are: {known}"
+            ));
+        }
+        if objective.unit == Unit::Ppm && scenario.goes_without_floor() {
+            return usage(format!(
+                "{objective}: the scenario measures no floor; add --set floor_seconds=2"
             ));
         }
         let first = self.listed().first().copied().unwrap_or(scenario.rate_per_second());

@@ -138,6 +138,8 @@ fn what_can_not_be_swept_is_refused_before_anything_is_measured() {
     assert!(subject.contains("no subject \"java\". There are: rust"), "{subject}");
     let series = refused("order-to-ack", 3, "cycle.p99 < 1ms");
     assert!(series.contains("There are: order, cancel"), "{series}");
+    let no_floor = refused_with("order-to-ack", &["floor_seconds=0"], 3, "p50 / floor <= 1.2");
+    assert!(no_floor.contains("add --set floor_seconds=2"), "{no_floor}");
     let few = refused("order-to-ack", 3, "p99.999 < 1ms");
     assert!(few.contains("60000 samples in 3 runs at 10000 messages/s are too few"), "{few}");
 }

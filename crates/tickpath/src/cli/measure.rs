@@ -62,7 +62,8 @@ pub(crate) struct SweepArguments {
     /// Measure these rates instead of searching, such as 10k,20k,1.5M messages per second
     #[arg(long, value_name = "RATE,...")]
     pub rates: Option<String>,
-    /// Objective that a rate must meet, such as "p99 < 100us" or "service.p99.9 <= 1ms"
+    /// Objective that a rate must meet, such as "p99 < 100us", "service.p99.9 <= 1ms" or
+    /// "p50 / floor <= 1.2"
     #[arg(long, value_name = "FIGURE < LIMIT")]
     pub slo: Option<String>,
     /// Bisection steps between the highest rate that passed and the lowest that failed; at most 6
