@@ -12,6 +12,7 @@
 //! - [`register`] is how a subscriber gets into that list: it must show that it receives at its
 //!   address before anything but one challenge is sent there.
 //! - [`order`] is who gets a datagram first.
+//! - [`fair`] makes it not matter: hold and release, and delivery-based ordering.
 //!
 //! All of it but [`replicate`] is without I/O and reads no clock.
 
@@ -20,6 +21,7 @@
 
 #[allow(unsafe_code)]
 mod batch;
+pub mod fair;
 pub mod order;
 pub mod register;
 pub mod replicate;
