@@ -6,6 +6,7 @@ use crate::range::OutOfRange;
 use crate::tables::endpoint::Probes;
 use crate::tables::engine::Engine;
 use crate::tables::exchange::Exchange;
+use crate::tables::fan_out::FanOut;
 use crate::tables::ipc::Ipc;
 use crate::tables::journal::Journal;
 use crate::tables::load::Load;
@@ -84,6 +85,9 @@ pub struct Scenario {
     /// Requests and replies.
     #[serde(default)]
     pub request: Request,
+    /// Subscribers of a source.
+    #[serde(default)]
+    pub fan_out: FanOut,
     /// The source of ticks.
     #[serde(default)]
     pub flow: Flow,

@@ -14,6 +14,7 @@ pub mod doctor;
 #[cfg(test)]
 mod doctor_schema;
 pub mod engine;
+pub mod fan_out;
 pub mod history;
 pub mod hlog;
 mod identity;

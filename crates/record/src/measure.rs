@@ -33,11 +33,14 @@ pub enum Measure {
     /// TCP requests and replies of fixed lengths.
     #[serde(rename = "network")]
     Network,
+    /// A source, a replicator and its subscribers.
+    #[serde(rename = "fan-out")]
+    FanOut,
 }
 
 impl Measure {
     /// Every kind.
-    pub const ALL: [Measure; 9] = [
+    pub const ALL: [Measure; 10] = [
         Measure::Orders,
         Measure::Ticks,
         Measure::Ipc,
@@ -47,6 +50,7 @@ impl Measure {
         Measure::Journal,
         Measure::Endpoint,
         Measure::Network,
+        Measure::FanOut,
     ];
 
     /// The name in scenario files and records.
@@ -61,6 +65,7 @@ impl Measure {
             Measure::Journal => "journal",
             Measure::Endpoint => "endpoint",
             Measure::Network => "network",
+            Measure::FanOut => "fan-out",
         }
     }
 }

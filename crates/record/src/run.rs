@@ -152,6 +152,9 @@ pub struct Load {
     /// Results of a matching engine, of each run in order.
     #[serde(alias = "matching", skip_serializing_if = "Vec::is_empty")]
     pub engine: Vec<crate::engine::EngineRun>,
+    /// Losses and ranks of the subscribers of a fan-out, of each run in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fan_out: Vec<crate::fan_out::FanOutRun>,
     /// Results of reading a feed, of each run in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tick: Vec<crate::tick::Tick>,

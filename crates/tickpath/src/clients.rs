@@ -1,4 +1,5 @@
-//! `tickpath endpoint` and `tickpath engine-bench`: one client of a scenario of that kind, one run.
+//! `tickpath endpoint`, `tickpath engine-bench` and `tickpath fan-out-bench`: one client of a
+//! scenario of that kind, one run.
 
 use crate::cli::ClientArguments;
 use crate::exit::{DONE, NO_RESULT};
@@ -27,6 +28,13 @@ pub(crate) fn engine_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     let plan: ::plan::process::engine::EnginePlan = plan_on_stdin()?;
     keep_off(plan.core);
     say(&::engine_bench::run(&plan, &stop, &mut tell)?)
+}
+
+pub(crate) fn fan_out_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
+    die_with(arguments.die_with_parent)?;
+    let stop = signals::stop_flag()?;
+    let plan: ::plan::process::fan_out::FanOutPlan = plan_on_stdin()?;
+    say(&fanout_bench::run(&plan, &stop)?)
 }
 
 /// The plan on stdin.

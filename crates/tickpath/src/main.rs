@@ -78,6 +78,7 @@ fn main() -> ExitCode {
         cli::Command::Audit(arguments) => audit::audit(&arguments),
         cli::Command::IpcBench(arguments) => ipc_bench::ipc_bench(&arguments),
         cli::Command::Endpoint(arguments) => clients::endpoint(&arguments),
+        cli::Command::FanOutBench(arguments) => clients::fan_out_bench(&arguments),
         cli::Command::EngineBench(arguments) => clients::engine_bench(&arguments),
         cli::Command::Man(arguments) => manual::man(&arguments),
         cli::Command::Completions(arguments) => Ok(manual::completions(&arguments)),

@@ -161,7 +161,7 @@ impl<T> OrderingBuffer<T> {
     /// The next order, once nobody can send an earlier one.
     pub fn pop(&mut self) -> Option<Ordered<T>> {
         let Reverse(Waiting { at, participant, arrival, place }) = *self.waiting.peek()?;
-        // Who has a lower number would win at the same time.
+        // A lower number would win at the same time.
         let is_past = |(other, shown): (usize, &Option<DeliveryTime>)| match shown {
             Some(shown) if other < participant => *shown > at,
             Some(shown) => *shown >= at,

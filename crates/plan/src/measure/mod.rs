@@ -4,6 +4,7 @@ mod checks;
 mod cores;
 mod endpoint;
 pub mod engine;
+mod fan_out;
 mod ipc;
 pub mod journal;
 mod measurement;
@@ -32,6 +33,7 @@ pub fn of(measure: Measure) -> &'static dyn Measurement {
         Measure::Journal => &journal::Journal,
         Measure::Endpoint => &endpoint::Endpoint,
         Measure::Network => &network::Network,
+        Measure::FanOut => &fan_out::FanOut,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `[[subject]]` of a scenario.
 
 use crate::faults::Inject;
+use crate::tables::fan_out::SendOrder;
 use crate::tables::network::Placement;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
@@ -33,6 +34,8 @@ pub struct Subject {
     pub message_bytes: usize,
     /// For `network`: bulk flows beside its requests; 0: none.
     pub bulk_flows: usize,
+    /// For `fan-out`: which subscriber gets a message first.
+    pub order: SendOrder,
     /// Faults to inject; only tickpath's own client can.
     pub inject: Inject,
 }
@@ -50,6 +53,7 @@ impl Default for Subject {
             placement: Placement::Baseline,
             message_bytes: 0,
             bulk_flows: 0,
+            order: SendOrder::Fixed,
             inject: Inject::default(),
         }
     }

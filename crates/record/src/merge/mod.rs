@@ -145,6 +145,7 @@ fn joined_subject(
         load: Load {
             bulk: of_runs().filter_map(|(load, run)| load.bulk.get(run).cloned()).collect(),
             engine: of_runs().filter_map(|(load, run)| load.engine.get(run).cloned()).collect(),
+            fan_out: of_runs().filter_map(|(load, run)| load.fan_out.get(run).cloned()).collect(),
             tick: of_runs().filter_map(|(load, run)| load.tick.get(run).cloned()).collect(),
             runtime: of_runs().filter_map(|(load, run)| load.runtime.get(run).cloned()).collect(),
             ..joined_load(&loads)

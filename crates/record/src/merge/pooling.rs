@@ -167,6 +167,7 @@ pub fn load(loads: &[Load]) -> Load {
         page_faults: sum(|load| load.page_faults),
         bulk: loads.iter().flat_map(|load| load.bulk.clone()).collect(),
         engine: loads.iter().flat_map(|load| load.engine.clone()).collect(),
+        fan_out: loads.iter().flat_map(|load| load.fan_out.clone()).collect(),
         tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
         runtime: loads.iter().flat_map(|load| load.runtime.clone()).collect(),
     }

@@ -4,11 +4,11 @@
 use crate::plot::axis::Axis;
 use crate::plot::{Cell, HEAT_LEVELS, Line, Mark, Plot, Width, legend};
 use crate::text::number::{count, plain};
-use crate::text::words::is_measured;
+use crate::text::words::{is_measured, is_of_subscriber};
 use maud::{Markup, html};
 use record::merge::pooling::series_of;
 use record::timeline::{Column, OverTime, ROWS_PER_DECADE, Timeline};
-use record::{Kind, RunRecord, Subject};
+use record::{Kind, RunRecord, Series, Subject};
 
 /// From this many columns on there is a heat map.
 const HEAT_COLUMNS_MIN: usize = 120;
@@ -61,7 +61,8 @@ struct Panel<'a> {
 fn panels<'a>(record: &RunRecord, timeline: &'a Timeline) -> Vec<Panel<'a>> {
     let mut panels = Vec::new();
     for subject in &record.subjects {
-        for series in subject.series.iter().filter(|series| is_measured(subject, series)) {
+        let is_drawn = |one: &&Series| is_measured(subject, one) && !is_of_subscriber(subject, one);
+        for series in subject.series.iter().filter(is_drawn) {
             let tag = format!("{}.{}.{}", subject.name, series.name, series.kind.name());
             if let Some(over_time) = timeline.series.get(&tag) {
                 let title = format!("{} {} {}", subject.name, series.name, series.kind.name());

@@ -4,6 +4,7 @@ mod bulk;
 pub(crate) mod context;
 mod core_matrix;
 mod engine;
+mod fan_out;
 mod figures;
 mod holds;
 mod noise;

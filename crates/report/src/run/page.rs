@@ -2,7 +2,7 @@
 
 use crate::page;
 use crate::plot::{curves, ladder, over_time};
-use crate::run::{bulk, context, core_matrix, engine, figures, holds, noise, tick};
+use crate::run::{bulk, context, core_matrix, engine, fan_out, figures, holds, noise, tick};
 use crate::text::words;
 use maud::{Markup, html};
 use record::machine::Machine;
@@ -29,6 +29,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         (holds::section(record))
         (engine::section(record))
         @if let Some(bulk) = bulk::grid(record) { (bulk.section()) }
+        (fan_out::section(record))
         (figures::over_the_floor(record))
         (tick::section(record))
         @if draws_logs(record) {

@@ -3,6 +3,7 @@
 use crate::run::bulk;
 use crate::run::core_matrix;
 use crate::run::engine;
+use crate::run::fan_out;
 use crate::run::figures::percentile_name;
 use crate::run::noise;
 use crate::run::over_floor::{self, AddedSeries};
@@ -33,6 +34,7 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
     if let Some(bulk) = bulk::grid(record) {
         bulk.text(&mut out);
     }
+    fan_out::text(&mut out, record);
     size_fit(&mut out, record);
     over_the_floor(&mut out, record);
     tick::text(&mut out, record);

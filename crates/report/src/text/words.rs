@@ -266,12 +266,20 @@ pub(crate) fn flow(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// The series of a subject that stand in the table of latencies; stages have one of their own.
+/// The series of a subject that stand in the table of latencies; stages and the subscribers of a
+/// fan-out have one of their own.
 pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
     let is_shown = |series: &&Series| {
-        !matches!(series.kind, Kind::Lateness | Kind::Stage) && is_measured(subject, series)
+        !matches!(series.kind, Kind::Lateness | Kind::Stage)
+            && !is_of_subscriber(subject, series)
+            && is_measured(subject, series)
     };
     subject.series.iter().filter(is_shown)
+}
+
+/// Whether the series is that of one subscriber of a fan-out, of which there may be 64.
+pub(crate) fn is_of_subscriber(subject: &Subject, series: &Series) -> bool {
+    !subject.load.fan_out.is_empty() && series.name.contains('@')
 }
 
 /// Whether the series was measured. A stage that the floor lacks begins and ends by one stamp; that

@@ -25,8 +25,8 @@ pub(crate) fn of_noise(noise: &Noise) -> Option<String> {
 pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> Vec<String> {
     let mut advice: Vec<String> = pooling::too_few_runs(runs).into_iter().collect();
     let has_floor = subjects.iter().any(|subject| subject.name == FLOOR);
-    // An echo of requests is a floor itself.
-    let is_floor = matches!(scenario.kind, Measure::Network | Measure::Endpoint);
+    // An echo of requests is a floor itself, and copies have none.
+    let is_floor = matches!(scenario.kind, Measure::Network | Measure::Endpoint | Measure::FanOut);
     let wants_floor = scenario.measurement().has_exchange() && !is_floor;
     if wants_floor && !has_floor {
         advice.push(

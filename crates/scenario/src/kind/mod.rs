@@ -4,6 +4,7 @@
 mod cores;
 mod endpoint;
 mod engine;
+mod fan_out;
 mod ipc;
 mod network;
 mod orders;
@@ -26,5 +27,6 @@ pub(crate) fn runner(measure: Measure) -> &'static dyn Runner {
         Measure::Soak => &engine::Soak,
         Measure::Endpoint => &endpoint::Endpoint,
         Measure::Network => &network::Network,
+        Measure::FanOut => &fan_out::FanOut,
     }
 }

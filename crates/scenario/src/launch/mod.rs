@@ -23,6 +23,7 @@ use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
 use rustix::process::Pid;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ use std::time::Duration;
 
 /// Time limit for an exchange to be ready (it reads a large book first), or to end.
 const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);
+/// The exchange, in errors.
+const EXCHANGE: &str = "the exchange";
 /// The exchange's default limit of connections.
 const CONNECTIONS_MAX_DEFAULT: usize = 1024;
 /// Time that a client may take in addition to its run, to connect, drain and write.
@@ -142,13 +145,25 @@ impl Launch<'_> {
         plan: &ExchangePlan,
         suffix: &str,
     ) -> Result<(Process, Ready), ConductError> {
-        let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
-        let (stderr, file) = self.stderr(suffix)?;
+        let failed = |why: String| ConductError::Process { who: EXCHANGE.to_owned(), why };
         let plan = serde_json::to_string(plan).map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.conduct.program);
         command.args(["exchange", "--plan", "-"]);
         command.args(["--die-with-parent", &std::process::id().to_string()]);
-        let start = || Process::start(command, &plan, file, EXCHANGE_PATIENCE);
+        self.start_other_end((EXCHANGE, suffix), command, &plan)
+    }
+
+    /// Starts the process at the other end, such as an exchange, with that text on stdin. Returns
+    /// it with its first line. `who` names it in errors, and `suffix` the file of its stderr.
+    pub(crate) fn start_other_end<R: DeserializeOwned>(
+        &self,
+        (who, suffix): (&str, &str),
+        command: Command,
+        input: &str,
+    ) -> Result<(Process, R), ConductError> {
+        let failed = |why: String| ConductError::Process { who: who.to_owned(), why };
+        let (stderr, file) = self.stderr(suffix)?;
+        let start = || Process::start(command, input, file, EXCHANGE_PATIENCE);
         let started = match self.networks {
             None => start(),
             Some(networks) => networks.exchange().within(start)?,
@@ -159,7 +174,7 @@ impl Launch<'_> {
         self.interrupt.watch(&[process.pid()]);
         let line = process.line().unwrap_or_default();
         self.interrupt.watch(&[]);
-        if let Ok(ready) = serde_json::from_str::<Ready>(&line) {
+        if let Ok(ready) = serde_json::from_str::<R>(&line) {
             process.deadline(self.lasts() + CLIENT_PATIENCE + EXCHANGE_PATIENCE);
             return Ok((process, ready));
         }
@@ -209,15 +224,25 @@ impl Launch<'_> {
         }
     }
 
-    /// Ends the exchange and reads its result; a raw echo has none.
-    fn end_exchange(&self, mut process: Process) -> Result<Option<ExchangeResult>, String> {
+    /// Ends the process at the other end; its last line.
+    pub(crate) fn end_other_end(
+        &self,
+        who: &str,
+        mut process: Process,
+    ) -> Result<Option<String>, String> {
         process.terminate();
         let line = process.last_line();
         let (status, timed_out) = process.wait().map_err(|error| error.to_string())?;
         if timed_out || !status.success() {
             let how = if timed_out { "hung and was killed".to_owned() } else { status.to_string() };
-            return Err(format!("the exchange died in mid-run: {how}"));
+            return Err(format!("{who} died in mid-run: {how}"));
         }
+        Ok(line)
+    }
+
+    /// Ends the exchange and reads its result; a raw echo has none.
+    fn end_exchange(&self, process: Process) -> Result<Option<ExchangeResult>, String> {
+        let line = self.end_other_end(EXCHANGE, process)?;
         if self.conduct.has_echo(self.entrant) {
             return Ok(None);
         }

@@ -51,7 +51,8 @@ impl Site {
             say.take(Progress::Machine);
         }
         let before = host::capture(&root, &clock, probed);
-        let has_network = matches!(scenario.kind, Measure::Ticks | Measure::Network);
+        let has_network =
+            matches!(scenario.kind, Measure::Ticks | Measure::Network | Measure::FanOut);
         let wants_networks = has_network && scenario.network == Network::Veth;
         let networks = wants_networks.then(Networks::create).transpose()?;
         let runs = &conduct.runs_directory;

@@ -152,6 +152,9 @@ pub(crate) enum Command {
     /// Probe somebody else's address: the client of `endpoint` scenarios
     #[command(hide = true)]
     Endpoint(ClientArguments),
+    /// Be the source and the subscribers of a replicator: the client of `fan-out` scenarios
+    #[command(hide = true)]
+    FanOutBench(ClientArguments),
     /// Send one order flow through a matching engine: the client of `engine` and `soak` scenarios
     // Records and scripts from before the rename say `workload`.
     #[command(hide = true, alias = "workload")]

@@ -55,3 +55,92 @@ fn a_replicator_ends_after_its_time_and_rejects_what_makes_no_sense() {
         assert!(!done.status.success() && why.contains(words), "{why}");
     }
 }
+
+/// A run of a few seconds: four subscribers, and both ends sleep while they wait.
+fn measured(sets: &[&str]) -> (Value, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let short = [
+        "runs=1",
+        "warm_up_seconds=0.2",
+        "seconds=1",
+        "hiccup_seconds=0",
+        "load.rate_per_second=500",
+        "fan_out.subscribers=4",
+        "exchange.backend=block",
+        "subject.fixed.backend=block",
+        "subject.rotating.backend=block",
+        "subject.random.backend=block",
+    ];
+    let mut command = tickpath();
+    command.args(["run", "fan-out", "--quiet", "--out", directory.path().to_str().unwrap()]);
+    let sets = short.iter().chain(sets).flat_map(|set| ["--set", *set]);
+    command.args(sets);
+    let done = command.output().unwrap();
+    let run = std::fs::read_dir(directory.path()).unwrap().next();
+    let run = run.unwrap_or_else(|| panic!("{}", text(&done.stderr))).unwrap().path();
+    let record = std::fs::read_to_string(run.join("run.json")).unwrap();
+    (serde_json::from_str(&record).unwrap(), text(&done.stdout))
+}
+
+#[test]
+fn a_record_says_who_is_first_and_how_far_apart_arrivals_are() {
+    let (record, table) = measured(&[]);
+    assert!(!is_void(&record), "{}", record["void_because"]);
+    for subject in record["subjects"].as_array().unwrap() {
+        let (name, load) = (subject["name"].as_str().unwrap(), &subject["load"]);
+        let run = &load["fan_out"][0];
+        assert_eq!((&run["order"], &run["messages"]), (&name.into(), &500.into()));
+        assert_eq!((&load["received"], &load["lost"]), (&2_000.into(), &0.into()));
+        assert_eq!((&run["replicated"], &run["whole"]), (&600.into(), &500.into()));
+        let first = |row: &Value| row["first"].as_u64().unwrap();
+        let firsts: Vec<u64> = run["subscribers"].as_array().unwrap().iter().map(first).collect();
+        assert_eq!(firsts.iter().sum::<u64>(), 500, "{name}");
+        // All copies leave in one call, so the order of sending is that of arrival.
+        match name {
+            "fixed" => assert!(firsts[0] > 450, "{firsts:?}"),
+            "rotating" => assert!(firsts.iter().all(|n| n.abs_diff(125) < 15), "{firsts:?}"),
+            _ => assert!(firsts.iter().all(|n| n.abs_diff(125) < 60), "{firsts:?}"),
+        }
+        let p50 = |series: &str| {
+            let all = subject["series"].as_array().unwrap();
+            let found = all.iter().find(|one| one["name"] == series && one["kind"] != "response");
+            found.unwrap_or_else(|| panic!("no {series}"))["pooled"]["p50"].as_u64().unwrap()
+        };
+        let order = ["hop_1", "first", "median", "last"].map(p50);
+        assert!(order.is_sorted() && order[0] > 0, "{name}: {order:?}");
+        assert!(p50("spread") <= p50("last") && p50("arrival@4") >= p50("first"), "{name}");
+        assert!(run["hold_ns"].as_u64().unwrap() >= p50("last"), "{name}");
+    }
+    for words in ["Fairness", "most first", "hop 2", "rotating: arrival at each subscriber"] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+}
+
+/// The replicator and the others in namespaces of their own.
+#[test]
+fn a_fan_out_crosses_two_namespaces() {
+    if let Err(why) = host::network::Networks::create() {
+        testing::skip!(Root, "{why}");
+    }
+    let (record, _) = measured(&["network=veth", "fan_out.subscribers=8", "seconds=0.5"]);
+    assert!(!is_void(&record), "{}", record["void_because"]);
+    for subject in record["subjects"].as_array().unwrap() {
+        assert_eq!(subject["load"]["received"], 250 * 8);
+    }
+}
+
+#[test]
+fn a_fan_out_out_of_range_is_rejected() {
+    for (set, words) in [
+        ("fan_out.subscribers=65", "1 to 64"),
+        ("fan_out.message_bytes=39", "40 to"),
+        ("fan_out.fair=1.1", "0.999"),
+        ("seconds=100000", "ARRIVALS_MAX"),
+        ("exchange.backend=io_uring", "spin or block"),
+        ("subject.fixed.order=fair", "fixed"),
+    ] {
+        let done = output(&["run", "fan-out", "--set", set]);
+        let why = text(&done.stderr);
+        assert!(!done.status.success() && why.contains(words), "{set}: {why}");
+    }
+}

@@ -5,6 +5,7 @@
 //! [`clock::wall`] converts that to our clock. A network card's stamp is in the card's own time,
 //! which nothing aligns with ours: it is reported, not used.
 
+mod arrival;
 mod control;
 mod drops;
 pub(crate) mod harm;
@@ -13,6 +14,7 @@ mod recipients;
 mod sender;
 mod stamped;
 
+pub use crate::datagram::arrival::ArrivalSocket;
 pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
 pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome, sending};

@@ -1,0 +1,171 @@
+//! When each copy of each message arrived.
+
+use fanout::tunnel::Stamps;
+
+/// A time that is not known, or did not come to be.
+const NEVER: u32 = u32::MAX;
+
+/// The stamps of all messages and copies, ns after the message was sent. Longer than 4.29 s counts
+/// as that.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrivals {
+    subscribers: usize,
+    /// When each message was due, and when it was sent, ns after the start.
+    due_ns: Vec<u64>,
+    sent_ns: Vec<u64>,
+    received: Vec<u32>,
+    resent: Vec<u32>,
+    copies: Vec<u32>,
+    came: u64,
+    /// Copies that came twice.
+    pub duplicated: u64,
+    /// Datagrams that are no copy of a message of this run.
+    pub strange: u64,
+    /// Stamps before those of an earlier place of the same message.
+    pub backwards: u64,
+    /// Copies that the kernel did not stamp.
+    pub unstamped: u64,
+}
+
+/// One message, as far as it came. All times are ns after it was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message<'a> {
+    /// When it was due, ns after the start.
+    pub due_ns: u64,
+    /// How much later than due it was sent, ns.
+    pub lateness_ns: u64,
+    /// When the replicator had received it.
+    pub received_ns: Option<u64>,
+    /// When the replicator sent its copies.
+    pub resent_ns: Option<u64>,
+    copies: &'a [u32],
+}
+
+impl Message<'_> {
+    /// The arrival at each subscriber that got a copy, with the subscriber's number.
+    pub(crate) fn copies(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let came = self.copies.iter().enumerate().filter(|(_, ns)| **ns != NEVER);
+        came.map(|(subscriber, ns)| (subscriber, u64::from(*ns)))
+    }
+
+    /// Whether every subscriber got a copy.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.copies.iter().all(|ns| *ns != NEVER)
+    }
+}
+
+impl Arrivals {
+    /// Room for so many messages. It is written, so that the pages are mapped before the first
+    /// message.
+    pub(crate) fn new(messages: usize, subscribers: usize) -> Arrivals {
+        Arrivals {
+            subscribers,
+            due_ns: vec![0; messages],
+            sent_ns: vec![u64::MAX; messages],
+            received: vec![NEVER; messages],
+            resent: vec![NEVER; messages],
+            copies: vec![NEVER; messages * subscribers],
+            came: 0,
+            duplicated: 0,
+            strange: 0,
+            backwards: 0,
+            unstamped: 0,
+        }
+    }
+
+    /// Message `number` was due and sent at these times after the start.
+    pub(crate) fn sent(&mut self, number: usize, due_ns: u64, sent_ns: u64) {
+        (self.due_ns[number], self.sent_ns[number]) = (due_ns, sent_ns);
+    }
+
+    /// A copy of message `number` arrived at a subscriber, by the kernel's stamp.
+    pub(crate) fn came(
+        &mut self,
+        number: usize,
+        subscriber: usize,
+        stamps: &Stamps,
+        arrival_wall_ns: Option<u64>,
+    ) {
+        if self.sent_ns.get(number).is_none_or(|sent_ns| *sent_ns == u64::MAX) {
+            self.strange += 1;
+            return;
+        }
+        let Some(arrival_wall_ns) = arrival_wall_ns else {
+            self.unstamped += 1;
+            return;
+        };
+        let place = number * self.subscribers + subscriber;
+        if self.copies[place] != NEVER {
+            self.duplicated += 1;
+            return;
+        }
+        let path = [stamps.sent_ns, stamps.received_ns, stamps.resent_ns, arrival_wall_ns];
+        self.backwards += u64::from(!path.is_sorted());
+        let after = |wall_ns: u64| {
+            u32::try_from(wall_ns.saturating_sub(stamps.sent_ns)).unwrap_or(NEVER).min(NEVER - 1)
+        };
+        self.copies[place] = after(arrival_wall_ns);
+        self.came += 1;
+        self.received[number] = after(stamps.received_ns);
+        self.resent[number] = after(stamps.resent_ns);
+    }
+
+    /// Subscribers.
+    pub(crate) fn subscribers(&self) -> usize {
+        self.subscribers
+    }
+
+    /// Copies that arrived, of whichever message.
+    pub(crate) fn copies(&self) -> u64 {
+        self.came
+    }
+
+    /// Every message that was sent, in order.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = Message<'_>> + '_ {
+        let seen = |ns: u32| (ns != NEVER).then_some(u64::from(ns));
+        let sent = (0..self.sent_ns.len()).filter(|at| self.sent_ns[*at] != u64::MAX);
+        sent.map(move |at| Message {
+            due_ns: self.due_ns[at],
+            lateness_ns: self.sent_ns[at].saturating_sub(self.due_ns[at]),
+            received_ns: seen(self.received[at]),
+            resent_ns: seen(self.resent[at]),
+            copies: &self.copies[at * self.subscribers..(at + 1) * self.subscribers],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAMPS: Stamps =
+        Stamps { sequence: 0, sent_ns: 1_000, received_ns: 1_010, resent_ns: 1_012 };
+
+    #[test]
+    fn a_copy_has_one_place_and_the_rest_is_counted() {
+        let mut arrivals = Arrivals::new(2, 2);
+        arrivals.sent(0, 50, 53);
+        arrivals.came(0, 1, &STAMPS, Some(1_020));
+        arrivals.came(0, 1, &STAMPS, Some(1_030));
+        arrivals.came(0, 0, &STAMPS, None);
+        arrivals.came(1, 0, &STAMPS, Some(1_020));
+        arrivals.came(9, 0, &STAMPS, Some(1_020));
+        let messages: Vec<_> = arrivals.messages().collect();
+        let [message] = messages[..] else { panic!("{messages:?}") };
+        assert_eq!(message.copies().collect::<Vec<_>>(), [(1, 20)]);
+        assert!(!message.is_whole());
+        assert_eq!((message.due_ns, message.lateness_ns), (50, 3));
+        assert_eq!((message.received_ns, message.resent_ns), (Some(10), Some(12)));
+        assert_eq!((arrivals.duplicated, arrivals.unstamped, arrivals.strange), (1, 1, 2));
+        assert_eq!((arrivals.copies(), arrivals.backwards), (1, 0));
+    }
+
+    /// Somebody set the clock between two stamps: the times mean nothing.
+    #[test]
+    fn a_clock_that_goes_back_is_counted() {
+        let mut arrivals = Arrivals::new(1, 1);
+        arrivals.sent(0, 0, 0);
+        arrivals.came(0, 0, &STAMPS, Some(900));
+        assert_eq!(arrivals.backwards, 1);
+    }
+}

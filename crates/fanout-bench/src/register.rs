@@ -1,0 +1,127 @@
+//! The subscribers' sockets, registered at the replicator.
+
+use clock::Clock;
+use fanout::register::member::{Answer, Member};
+use fanout::register::message::MESSAGE_BYTES;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use transport::datagram::{ArrivalSocket, DatagramError};
+
+/// The receive buffer of each subscriber to ask for, bytes.
+const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
+/// Time limit for one registration, ns.
+const PATIENCE_NS: u64 = 10_000_000_000;
+/// How long to sleep while nothing comes.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Why there are no subscribers.
+#[derive(Debug, thiserror::Error)]
+pub enum RegisterError {
+    /// A socket can't be made.
+    #[error(transparent)]
+    Socket(#[from] DatagramError),
+    /// The system lacks what a registration needs.
+    #[error(transparent)]
+    Random(#[from] fanout::register::cookie::NoRandomNumbers),
+    /// The replicator does not answer.
+    #[error(
+        "subscriber {number} could not register at {at} within 10 s; is a replicator there \
+         (tickpath fan-out --listen), and does a firewall let its answers in?"
+    )]
+    NoAnswer {
+        /// From 1.
+        number: usize,
+        /// The replicator's address.
+        at: SocketAddrV4,
+    },
+    /// The replicator has no place.
+    #[error("the replicator at {at} has no place for subscriber {number}; use fewer")]
+    Full {
+        /// From 1.
+        number: usize,
+        /// The replicator's address.
+        at: SocketAddrV4,
+    },
+    /// A socket broke.
+    #[error("subscriber {number} can't be used: {source}; check that the network is up")]
+    Io {
+        /// From 1.
+        number: usize,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It was told to stop.
+    #[error("interrupted before the first message; nothing was measured")]
+    Interrupted,
+}
+
+/// A subscriber: its socket, and what ends its registration.
+pub(crate) struct Subscriber {
+    pub socket: ArrivalSocket,
+    member: Member,
+}
+
+impl Subscriber {
+    /// Ends the registration, so that the replicator's list is what it was.
+    pub(crate) fn leave(&self) {
+        // A lost one expires.
+        let _ = self.socket.as_ref().send_to(&self.member.leave(), self.member.parent());
+    }
+}
+
+/// Registers that many, one after the other: a fixed order of sending is that of their numbers.
+///
+/// # Errors
+/// See [`RegisterError`].
+pub(crate) fn all(
+    own: Ipv4Addr,
+    at: SocketAddrV4,
+    count: usize,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> Result<Vec<Subscriber>, RegisterError> {
+    (1..=count).map(|number| one(number, own, at, clock, stop)).collect()
+}
+
+fn one(
+    number: usize,
+    own: Ipv4Addr,
+    at: SocketAddrV4,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> Result<Subscriber, RegisterError> {
+    let failed = |source| RegisterError::Io { number, source };
+    let socket = ArrivalSocket::bind((own, 0).into(), RECEIVE_BUFFER_BYTES)?;
+    let mut member = Member::new(at)?;
+    let end_ns = clock.now_ns() + PATIENCE_NS;
+    let mut bytes = [0; MESSAGE_BYTES + 1];
+    loop {
+        let now_ns = clock.now_ns();
+        if member.is_registered(now_ns) {
+            return Ok(Subscriber { socket, member });
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(RegisterError::Interrupted);
+        }
+        if member.full() > 0 {
+            return Err(RegisterError::Full { number, at });
+        }
+        if now_ns > end_ns {
+            return Err(RegisterError::NoAnswer { number, at });
+        }
+        if let Some(message) = member.due(now_ns) {
+            socket.as_ref().send_to(&message, at).map_err(failed)?;
+        }
+        match socket.as_ref().recv_from(&mut bytes) {
+            Ok((length, from)) => {
+                if let Answer::Reply(reply) = member.receive(&bytes[..length], from, now_ns) {
+                    socket.as_ref().send_to(&reply, at).map_err(failed)?;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(PAUSE),
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}

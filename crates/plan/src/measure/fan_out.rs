@@ -1,0 +1,83 @@
+//! `fan-out`: one source, a replicator, and many subscribers. The rows are ways to send.
+
+use crate::measure::checks::{self, key_of};
+use crate::measure::measurement::{Measurement, Words};
+use crate::process::fan_out::{
+    ARRIVAL, FIRST, HOP_1, HOP_2, LAST, MEDIAN, REPLICATOR, SPREAD, check_arrivals,
+};
+use crate::range::require;
+use crate::scenario::{Scenario, ScenarioError};
+use crate::tables::load::Model;
+use crate::tables::subject::Subject;
+
+/// The kind.
+pub(crate) struct FanOut;
+
+impl Measurement for FanOut {
+    fn keys(&self, _model: Model) -> &'static [&'static str] {
+        &[
+            "warm_up_seconds",
+            "seconds",
+            "network",
+            "load.rate_per_second",
+            "load.arrival",
+            "load.burst",
+            "load.seed",
+            "exchange.cores",
+            "exchange.scheduling",
+            "exchange.backend",
+            "fan_out",
+            "subject.scheduling",
+            "subject.backend",
+            "subject.order",
+        ]
+    }
+
+    fn replies(&self) -> &'static [&'static str] {
+        &[LAST]
+    }
+
+    fn series(&self) -> Vec<&'static str> {
+        vec![LAST, MEDIAN, FIRST, ARRIVAL, SPREAD, HOP_1, REPLICATOR, HOP_2, "send"]
+    }
+
+    fn recorded(&self) -> &'static [&'static str] {
+        &[ARRIVAL]
+    }
+
+    fn has_exchange(&self) -> bool {
+        true
+    }
+
+    fn has_schedule(&self, _scenario: &Scenario) -> bool {
+        true
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        scenario.load.check()?;
+        scenario.fan_out.check()?;
+        let backend = &scenario.exchange.backend;
+        let why = "a replicator polls its sockets or sleeps on them: spin or block";
+        require(["spin", "block"].contains(&backend.as_str()), "exchange.backend", backend, why)?;
+        let messages = scenario.messages(scenario.seconds);
+        Ok(check_arrivals(messages, scenario.fan_out.subscribers)?)
+    }
+
+    fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        checks::one_core(subject)?;
+        let has = ["spin", "block"].contains(&subject.backend.as_str());
+        let why = "source and subscribers are one thread: spin or block";
+        Ok(require(has, &key_of(subject, "backend"), &subject.backend, why)?)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            messages: "messages",
+            cores: "replicator and client on",
+            ..Words::of_messages(&[
+                "Processes of subscribers: a message has arrived when the kernel has it.",
+                "Hosts: source, replicator and subscribers share one.",
+            ])
+        }
+    }
+}

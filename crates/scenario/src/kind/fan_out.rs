@@ -1,0 +1,243 @@
+//! `fan-out`: a replicator, and one client that is the source and all subscribers.
+
+use crate::conduct::{ConductError, Entrant};
+use crate::evidence::{Evidence, Lengths, Outcome};
+use crate::kind::rules;
+use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
+use crate::launch::Launch;
+use crate::launch::observer::Observer;
+use crate::progress::Teller;
+use plan::Scenario;
+use plan::process::fan_out::FanOutPlan;
+use plan::tables::fan_out::SendOrder;
+use record::fan_out::FanOutRun;
+use record::text::counted;
+use record::{ClientResult, Verdict, directory};
+use serde::Deserialize;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::process::Command;
+
+/// A lease that lasts as long as any run, ms.
+const LEASE_MS: u32 = 3_600_000;
+/// The replicator, in errors.
+const REPLICATOR: &str = "the replicator";
+
+/// The runner.
+pub(crate) struct FanOut;
+
+/// A replicator's first line.
+#[derive(Deserialize)]
+struct Ready {
+    listening: SocketAddrV4,
+    registration: SocketAddrV4,
+}
+
+/// The counts of its last line that say where copies were lost.
+#[derive(Deserialize)]
+struct Replicated {
+    received: u64,
+    receive_dropped: Option<u64>,
+    subscribers: Vec<Row>,
+    former: Vec<Row>,
+}
+
+/// One subscriber of a replicator.
+#[derive(Deserialize)]
+struct Row {
+    no_room: u64,
+    failed: u64,
+}
+
+impl Runner for FanOut {
+    fn run(
+        &self,
+        launch: &Launch,
+        _lengths: Option<Lengths>,
+        observer: &mut Observer<'_, '_>,
+    ) -> Result<Outcome, ConductError> {
+        let order = launch.conduct.scenario.subject[launch.entrant.index].order;
+        let command = replicator(launch, order);
+        let (process, ready) =
+            launch.start_other_end::<Ready>((REPLICATOR, ".replicator"), command, "")?;
+        let measured = observer.during(launch, |teller| client(launch, &ready, teller));
+        // It ends whatever became of the client.
+        let ended = launch.end_other_end(REPLICATOR, process);
+        let mut result = measured?;
+        if let Some(run) = result.load.fan_out.first_mut() {
+            order.name().clone_into(&mut run.order);
+        }
+        let replicated = ended.and_then(|line| {
+            serde_json::from_str::<Replicated>(&line.unwrap_or_default())
+                .map_err(|error| format!("{REPLICATOR}'s last line can't be read: {error}"))
+        });
+        match (replicated, result.load.fan_out.first_mut()) {
+            (Ok(replicated), Some(run)) => account(run, &replicated),
+            (Ok(_), None) => {}
+            (Err(why), _) => result.fail(why),
+        }
+        Ok(Outcome::from(result))
+    }
+
+    fn rules(&self) -> &'static [RuleCheck] {
+        &[
+            ("complete", rules::complete),
+            ("sent", rules::sent),
+            ("recorded", recorded),
+            ("copies", copies),
+        ]
+    }
+
+    fn pacer(&self, entrant: &Entrant) -> Option<usize> {
+        entrant.cores.first().copied()
+    }
+
+    fn may_sleep(&self, scenario: &Scenario, entrant: &Entrant) -> bool {
+        either_end_may_sleep(scenario, entrant)
+    }
+}
+
+/// The command of the replicator in front of this entrant.
+fn replicator(launch: &Launch, order: SendOrder) -> Command {
+    let scenario = &launch.conduct.scenario;
+    let own = launch.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+    let any_port = SocketAddrV4::new(own, 0).to_string();
+    let mut command = Command::new(&launch.conduct.program);
+    command.args(["fan-out", "--from", &any_port, "--listen", &any_port, "--tunnel", "keep"]);
+    command.args(["--lease-ms", &LEASE_MS.to_string(), "--order", order.name()]);
+    command.args(["--seed", &scenario.load.seed.to_string()]);
+    command.args(["--backend", &scenario.exchange.backend]);
+    command.args(["--scheduling", &scenario.exchange.scheduling.to_string()]);
+    command.args(["--die-with-parent", &std::process::id().to_string()]);
+    if let Some(core) = launch.placed.exchange.first() {
+        command.args(["--core", &core.to_string()]);
+    }
+    command
+}
+
+/// Runs source and subscribers, and returns their result.
+fn client(
+    launch: &Launch,
+    ready: &Ready,
+    teller: &mut Teller<'_>,
+) -> Result<ClientResult, ConductError> {
+    let scenario = &launch.conduct.scenario;
+    let spec = &scenario.subject[launch.entrant.index];
+    let plan = FanOutPlan {
+        subject: launch.entrant.name.clone(),
+        own: launch.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.trader().address()),
+        replicator: ready.listening,
+        registration: ready.registration,
+        subscribers: scenario.fan_out.subscribers,
+        message_bytes: scenario.fan_out.message_bytes,
+        rate_per_second: scenario.load.rate_per_second,
+        arrival: scenario.load.arrival,
+        burst: scenario.load.burst,
+        seed: scenario.load.seed,
+        warm_up_messages: scenario.messages(scenario.warm_up_seconds),
+        messages: scenario.messages(scenario.seconds),
+        fair: scenario.fan_out.fair,
+        spins: spec.backend == "spin",
+        core: launch.entrant.cores.first().copied(),
+        scheduling: spec.scheduling,
+        hlog: directory::hlog(launch.path, launch.number).display().to_string(),
+    };
+    let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
+    launch.run_client("fan-out-bench", &plan, teller)
+}
+
+/// Adds the replicator's counts.
+fn account(run: &mut FanOutRun, replicated: &Replicated) {
+    let rows = replicated.subscribers.iter().chain(&replicated.former);
+    run.replicated = Some(replicated.received);
+    run.dropped_before = replicated.receive_dropped;
+    run.dropped_in = Some(rows.map(|row| row.no_room + row.failed).sum());
+}
+
+fn recorded(evidence: &Evidence) -> (Verdict, String) {
+    rules::recorded(evidence, evidence.result.load.received, "copies that arrived")
+}
+
+/// A lost copy is a result, if it is known where it was lost: in front of the replicator, in it, or
+/// in front of a subscriber.
+fn copies(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let Some(run) = load.fan_out.first() else {
+        return (Verdict::Broken, "the client says nothing of its subscribers".to_owned());
+    };
+    let of = counted(load.received + load.lost, "copy");
+    if load.received == 0 {
+        return (Verdict::Broken, format!("of {of} none arrived"));
+    }
+    if load.duplicated + load.unexpected > 0 {
+        let (twice, strange) = (load.duplicated, load.unexpected);
+        return (Verdict::Broken, format!("of {of} {twice} came twice, and {strange} others came"));
+    }
+    let subscribers = run.subscribers.len() as u64;
+    let before = run.dropped_before.map(|dropped| dropped.saturating_mul(subscribers));
+    match (before, run.dropped_in, run.dropped_after) {
+        (Some(before), Some(inside), Some(after)) => {
+            let explained = before.saturating_add(inside).saturating_add(after);
+            let why = format!(
+                "of {of} {} lost; the kernel dropped {before} in front of the replicator, {inside} \
+                 in it and {after} in front of subscribers, warm-up included",
+                load.lost
+            );
+            (if load.lost <= explained { Verdict::Held } else { Verdict::Broken }, why)
+        }
+        _ if load.lost == 0 => (Verdict::Held, format!("of {of} none was lost")),
+        _ => {
+            let why = format!("of {of} {} lost, and the kernel does not say where", load.lost);
+            (Verdict::NotApplicable, why)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::FeedExpectation;
+    use plan::Measure;
+    use record::Load;
+    use record::fan_out::FanOutSubscriber;
+
+    fn verdict(change: fn(&mut Load, &mut FanOutRun)) -> (Verdict, String) {
+        let mut run = FanOutRun {
+            dropped_before: Some(2),
+            dropped_in: Some(1),
+            dropped_after: Some(3),
+            subscribers: vec![FanOutSubscriber::default(); 4],
+            ..FanOutRun::default()
+        };
+        let mut load = Load { received: 388, lost: 12, ..Load::default() };
+        change(&mut load, &mut run);
+        load.fan_out = vec![run];
+        let result = ClientResult { load, ..ClientResult::default() };
+        copies(&Evidence {
+            kind: Measure::FanOut,
+            result: &result,
+            exchange: None,
+            planned: None,
+            recorded: 0,
+            asked: FeedExpectation::default(),
+            is_floor: false,
+            interrupted: false,
+        })
+    }
+
+    /// A loss that nobody dropped would be one of tickpath's own.
+    #[test]
+    fn each_lost_copy_is_explained_or_the_run_is_void() {
+        assert_eq!(verdict(|_, _| ()).0, Verdict::Held, "2 x 4 + 1 + 3 are the 12");
+        assert_eq!(verdict(|load, _| load.lost = 13).0, Verdict::Broken);
+        assert_eq!(verdict(|load, _| load.duplicated = 1).0, Verdict::Broken);
+        assert_eq!(verdict(|load, _| load.unexpected = 1).0, Verdict::Broken);
+        assert_eq!(verdict(|load, _| load.received = 0).0, Verdict::Broken);
+        let unknown = |_: &mut Load, run: &mut FanOutRun| run.dropped_after = None;
+        assert_eq!(verdict(unknown).0, Verdict::NotApplicable);
+        let none_lost = |load: &mut Load, run: &mut FanOutRun| {
+            load.lost = 0;
+            run.dropped_before = None;
+        };
+        assert_eq!(verdict(none_lost).0, Verdict::Held);
+    }
+}
