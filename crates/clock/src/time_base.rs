@@ -66,13 +66,42 @@ impl Bridge {
             Some(utc_ns.saturating_add(readings_ns(when)))
         };
         let bound_ns = apart_ns(0).zip(apart_ns(1)).map(|(before, after)| before.max(after));
-        let (ours, theirs) = (&ours[0].utc.from, &theirs[0].utc.from);
-        let from = match (bound_ns, ours == theirs) {
-            (None, _) => String::new(),
-            (Some(_), true) => ours.clone(),
-            (Some(_), false) => format!("{ours} and {theirs}"),
-        };
+        let from = bound_ns.map(|_| joined(&ours[0].utc.from, &theirs[0].utc.from));
+        let from = from.unwrap_or_default();
         (bound_ns, from)
+    }
+
+    /// Their clock minus ours at an instant of ours, ns, if both wall clocks show UTC.
+    pub fn offset_ns(&self, ours_ns: u64) -> i64 {
+        let [theirs, their_wall] = scales(&self.theirs);
+        let [ours, our_wall] = scales(&self.ours);
+        let at = i128::from(ours_ns);
+        let offset = on_line(their_wall, theirs, on_line(ours, our_wall, at)) - at;
+        offset.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+
+    /// Bounds of [`Bridge::offset_ns`] by each program that states one about a wall clock, ns, with
+    /// one of either end: `chrony`, or `chrony and ClockBound`.
+    pub fn claims(&self) -> Vec<(String, u64)> {
+        let mut claims = Vec::new();
+        for our in &self.ours[0].utc.claims {
+            for their in &self.theirs[0].utc.claims {
+                let at = |when: usize| {
+                    let of = |end: &TimeBase, from: &str| {
+                        let same = end.utc.claims.iter().find(|claim| claim.from == from);
+                        same.filter(|claim| claim.is_about_wall()).and_then(|one| one.bound_ns)
+                    };
+                    let (ours, theirs) = (&self.ours[when], &self.theirs[when]);
+                    let bounds = of(ours, &our.from)?.saturating_add(of(theirs, &their.from)?);
+                    let readings = ours.wall.bound_ns.saturating_add(theirs.wall.bound_ns);
+                    Some(bounds.saturating_add(readings))
+                };
+                if let (Some(before), Some(after)) = (at(0), at(1)) {
+                    claims.push((joined(&our.from, &their.from), before.max(after)));
+                }
+            }
+        }
+        claims
     }
 
     /// A stamp of theirs on our clock, ns; 0 if it is before our clock's beginning.
@@ -82,6 +111,10 @@ impl Bridge {
         let at_ns = on_line(our_wall, ours, on_line(theirs, their_wall, theirs_ns.into()));
         u64::try_from(at_ns).unwrap_or(0)
     }
+}
+
+fn joined(ours: &str, theirs: &str) -> String {
+    if ours == theirs { ours.to_owned() } else { format!("{ours} and {theirs}") }
 }
 
 /// The two readings of an end, on its clock and on its wall clock.
@@ -106,13 +139,13 @@ pub enum OneWayError {
     /// The distance of the clocks is unknown.
     #[error(
         "the distance of the two machines' clocks is unknown, and a one-way figure between them needs it: \
-         run chrony on both, or measure the round trip"
+         run chrony on both, show it as an interval (--one-way bracket), or measure the round trip"
     )]
     Unknown,
     /// The distance of the clocks may exceed a tenth of the figure.
     #[error(
         "the clocks may be {bound_ns} ns apart, more than a tenth of the one-way figure of {figure_ns} ns: discipline them \
-         better (PTP), or measure the round trip"
+         better (PTP), show it as an interval (--one-way bracket), or measure the round trip"
     )]
     TooWide {
         /// The figure.

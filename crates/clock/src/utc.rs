@@ -38,6 +38,11 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Whether it is about the wall clock, not about that of a card.
+    pub fn is_about_wall(&self) -> bool {
+        !self.from.starts_with("phc_error_bound")
+    }
+
     /// A claim, or why there is none.
     pub fn of(from: &str, bound_ns: Result<u64, String>) -> Claim {
         let from = from.to_owned();
@@ -129,7 +134,7 @@ pub struct Time {
     /// Largest distance of the exchange's clock from the trader's, ns: 0 on one machine, `None` if
     /// unknown.
     pub exchange_bound_ns: Option<u64>,
-    /// Source of the bound: `same machine`, `chrony`, or empty.
+    /// Source of the bound: `same machine`, `bracket`, `chrony`, both, or empty.
     pub bound_from: String,
     /// Series between the two clocks that are left out, and why: the clocks may be further apart
     /// than a tenth of the p50, or their distance is unknown.

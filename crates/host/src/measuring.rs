@@ -83,7 +83,8 @@ struct Recording {
 }
 
 impl Reporter {
-    /// Hands over `drain`, which is filled from `start_ns` (now) on. Call it before recording.
+    /// Hands over `drain`, which is filled from `start_ns` (now) on. Call it before recording. A
+    /// second one may follow, which is filled after the first one's end.
     pub fn start(&self, drain: Drain, start_ns: u64) {
         self.send(Message::Recording(Recording { drain, started: wall_now(), start_ns }));
     }
@@ -124,24 +125,26 @@ impl Measuring<'_> {
         let (measured, logged) = std::thread::scope(|scope| {
             let measuring = scope.spawn(pinned_measure);
             let mut logged = Ok(());
-            let mut kept = None;
+            let mut kept = Vec::new();
             for message in messages {
                 match message {
                     Message::Second(second) => watch(Report::Second(second)),
                     Message::Recording(recording) if self.writes_meanwhile => {
-                        logged = self.write(recording, &mut log, watch);
+                        let written = self.write(recording, &mut log, watch);
+                        logged = logged.and(written);
                     }
                     Message::Recording(mut recording) => {
                         if self.progress {
                             recording.drain.keep(&mut |interval| watch(Report::Interval(interval)));
                         }
-                        kept = Some(recording);
+                        kept.push(recording);
                     }
                 }
             }
             let measured = measuring.join();
-            if let Some(recording) = kept {
-                logged = self.write(recording, &mut log, &mut |_| ());
+            for recording in kept {
+                let written = self.write(recording, &mut log, &mut |_| ());
+                logged = logged.and(written);
             }
             (measured, logged)
         });

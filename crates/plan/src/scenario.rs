@@ -11,6 +11,7 @@ use crate::tables::ipc::Ipc;
 use crate::tables::journal::Journal;
 use crate::tables::load::Load;
 use crate::tables::network::Request;
+use crate::tables::one_way::OneWay;
 use crate::tables::strategy::StrategyPlan;
 use crate::tables::subject::Subject;
 use crate::tables::ticks::{Audit, Feed, Flow, Network, Risk};
@@ -106,6 +107,9 @@ pub struct Scenario {
     /// The network between the two ends.
     #[serde(default)]
     pub network: Network,
+    /// When figures between the clocks of two hosts are shown.
+    #[serde(default)]
+    pub one_way: OneWay,
     /// Number of slowest ticks to keep with all their stamps.
     #[serde(default)]
     pub trace: usize,

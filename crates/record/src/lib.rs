@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod audited;
+pub mod between;
 pub mod bulk;
 pub mod comparison;
 pub mod directory;

@@ -136,6 +136,9 @@ pub struct Load {
     /// Lost and late datagrams; absent where messages go over streams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
+    /// The clocks of both ends, of each run in order; empty where one clock stamps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<crate::between::Between>,
     /// Mean lengths of the messages.
     pub message_bytes: MessageBytes,
     /// Messages sent in the warm-up, which do not count.

@@ -16,6 +16,8 @@ const NS_PER_SECOND: f64 = 1e9;
 pub struct Brackets {
     origin: Option<Origin>,
     parts: Vec<Part>,
+    /// The bound of the drift.
+    drift: f64,
     /// Number of steps of either clock that the probes showed. A step smaller than the smallest
     /// round trip stays unseen: the host whose clock was set must report it.
     pub steps_seen: u64,
@@ -45,7 +47,8 @@ impl Brackets {
     /// The brackets that `probes` leave, in any order, under `bounds`. `steps_ns` are the intervals
     /// of A's clock within which a host reports that its clock was set.
     pub fn of(probes: &[Probe], bounds: &Bounds, steps_ns: &[[i64; 2]]) -> Brackets {
-        let mut brackets = Brackets { origin: None, parts: Vec::new(), steps_seen: 0 };
+        let mut brackets =
+            Brackets { origin: None, parts: Vec::new(), drift: bounds.drift, steps_seen: 0 };
         let Some(origin) = Origin::of(probes) else { return brackets };
         brackets.origin = Some(origin);
         let limits = probe::limits(probes, origin, bounds);
@@ -127,6 +130,18 @@ impl Brackets {
             None => here,
         };
         (!here.is_empty()).then(|| [origin.low_ns(here.low), origin.high_ns(here.high)])
+    }
+
+    /// As [`Brackets::at`]. Before the first datagram and after the last one it is that of the
+    /// nearest of them, wider by the bound of the drift.
+    pub fn at_or_near(&self, a_ns: i64) -> Option<[i64; 2]> {
+        let (first, last) = (self.parts.first()?, self.parts.last()?);
+        let [from, _] = first.window.from_to_ns;
+        let [_, to] = last.window.from_to_ns;
+        let nearest = a_ns.clamp(from, to);
+        let [low, high] = self.at(nearest)?;
+        let moved = (a_ns.abs_diff(nearest) as f64 * self.drift).ceil() as i64;
+        Some([low.saturating_sub(moved), high.saturating_add(moved)])
     }
 
     /// Whether every instant between two has a bracket.

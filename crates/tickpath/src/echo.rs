@@ -56,7 +56,8 @@ fn datagrams(
     })?;
     host::thread::set_scheduling(threads.scheduling)?;
     say_ready(socket.local_addr()?, clock, None, None)?;
-    let counts = datagrams::serve(&socket, row.spins, clock, stop)?;
+    let describe = || serde_json::to_string(&host::utc::time_base(clock)).unwrap_or_default();
+    let counts = datagrams::serve(&socket, row.spins, (clock, &describe), stop)?;
     let DatagramCounts { received, replied, rejected, uncounted, unsent } = counts;
     let counts = serde_json::json!({
         "received": received, "replied": replied, "rejected": rejected, "uncounted": uncounted,

@@ -92,6 +92,7 @@ fn find_rate(
 fn conduct(arguments: &RunArguments, project: &Project) -> anyhow::Result<Conduct> {
     let mut sets = arguments.settings.set.clone();
     sets.extend(arguments.trace.map(|worst| format!("trace={worst}")));
+    sets.extend(arguments.one_way.as_ref().map(|when| format!("one_way={when}")));
     let scenario = match &arguments.resume {
         Some(run) => plan::file::resumed(run, &sets)?,
         None => {

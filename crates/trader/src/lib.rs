@@ -20,6 +20,8 @@
 //!   strategy::own_orders           our open orders, position and exposure
 //! ```
 //!
+//! Between two hosts, `between` finds the offset of their clocks from the messages of a run.
+//!
 //! `session` is common to both: one WebSocket stack, messages encoded in advance, one decoder.
 //!
 //! One thread does all of it. While it measures it does not allocate, lock, print or encode a
@@ -28,6 +30,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod between;
 mod load;
 pub mod risk;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::network::{
     BULK_FLOWS_MAX, FORWARD, HEADER_BYTES, MESSAGE_BYTES_MAX, Protocol, REQUEST, REVERSE,
-    STAMPED_BYTES,
+    STAMPED_BYTES, TWO_CLOCKS_MESSAGES_MAX,
 };
 use crate::tables::subject::Subject;
 
@@ -36,6 +36,7 @@ impl Measurement for Network {
             "exchange.scheduling",
             "exchange.backend",
             "request",
+            "one_way",
             "subject.scheduling",
             "subject.backend",
             "subject.placement",
@@ -81,10 +82,16 @@ impl Measurement for Network {
         scenario.load.check()?;
         checks::exchange(scenario)?;
         scenario.request.check()?;
-        let why = "two hosts have two clocks, whose offset would be in the figure: leave it out, \
-                   and read the round trip";
-        let has_clock = scenario.exchange.start || !scenario.request.one_way;
-        require(has_clock, "request.one_way", true, why)?;
+        let messages = self.messages(scenario, scenario.seconds);
+        let has_room = scenario.exchange.start
+            || !scenario.request.one_way
+            || scenario.load.model == Model::PingPong
+            || messages <= TWO_CLOCKS_MESSAGES_MAX;
+        let why = format!(
+            "between two hosts the stamps of a run's {messages} messages are kept, and at most \
+             {TWO_CLOCKS_MESSAGES_MAX}: shorten it, or lower load.rate_per_second"
+        );
+        require(has_room, "seconds", scenario.seconds, why)?;
         if scenario.request.protocol == Protocol::Udp {
             let (gateways, backend) = (scenario.exchange.gateways, &scenario.exchange.backend);
             let why = "an echo over UDP has one thread: use 0";

@@ -29,6 +29,7 @@ impl Measurement for Ticks {
             "risk",
             "audit",
             "network",
+            "one_way",
             "trace",
             "subject.scheduling",
             "subject.backend",

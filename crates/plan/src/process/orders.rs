@@ -5,6 +5,7 @@ use crate::faults::{DatagramHarm, Inject};
 use crate::range::{OutOfRange, require};
 use crate::tables::load::{Load, check_seconds};
 use crate::tables::network::Protocol;
+use crate::tables::one_way::OneWay;
 use crate::trust::Trust;
 use clock::Clock;
 use host::scheduling::Scheduling;
@@ -39,9 +40,9 @@ pub struct DatagramPlan {
     pub bytes: MessageBytes,
     /// Time after which a request without its reply is lost, ms.
     pub patience_ms: u64,
-    /// The echo's clock, whose stamps split a round trip; `None`: its replies have none.
+    /// The clocks whose stamps split a round trip; `None`: the echo doesn't stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub one_way: Option<Clock>,
+    pub one_way: Option<OneWayPlan>,
     /// Faults of the replies that arrive.
     #[serde(default, skip_serializing_if = "DatagramHarm::is_none")]
     pub harm: DatagramHarm,
@@ -61,6 +62,17 @@ pub struct BulkPlan {
     pub datagram_bytes: usize,
     /// Payload of all flows together, megabits a second; 0: as fast as the kernel takes it.
     pub megabits: f64,
+}
+
+/// The clocks of both ends, where each direction is a series of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneWayPlan {
+    /// The client's clock.
+    pub clock: Clock,
+    /// Whether the echo reads it too. Otherwise the echo says its clock itself.
+    pub is_shared: bool,
+    /// When a figure between two clocks is shown.
+    pub shown: OneWay,
 }
 
 impl Wire {
@@ -145,7 +157,8 @@ mod tests {
     fn a_plan_survives_its_file() {
         let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
         let harm = DatagramHarm { drop_every: 100, ..DatagramHarm::default() };
-        let one_way = Some(Clock::calibrate());
+        let clock = Clock::calibrate();
+        let one_way = Some(OneWayPlan { clock, is_shared: true, shown: OneWay::Bracket });
         let stamped = DatagramPlan { bytes, patience_ms: 1, one_way, harm };
         let dropping = Inject { drop_every: 100, ..Inject::default() };
         for (wire, inject) in [

@@ -4,6 +4,7 @@
 use crate::faults::{DatagramHarm, Inject};
 use crate::range::{OutOfRange, require, within};
 use crate::tables::load::{check_instrument, check_seconds};
+use crate::tables::one_way::OneWay;
 use crate::tables::strategy::StrategyPlan;
 use crate::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 use crate::trust::Trust;
@@ -42,6 +43,9 @@ pub struct TickPlan {
     /// trader calibrates its own.
     #[serde(default)]
     pub clock: Option<Clock>,
+    /// When figures between two clocks are shown.
+    #[serde(default)]
+    pub one_way: OneWay,
     /// The HdrHistogram log, which is appended to.
     pub hlog: String,
     /// The file of samples, which is replaced: [`record::tick::SAMPLE_BYTES`] for each of the
@@ -209,6 +213,7 @@ mod tests {
             warm_up_seconds: 0.5,
             seconds: 2.0,
             clock: None,
+            one_way: OneWay::Tenth,
             hlog: "001.hlog".into(),
             samples: "001-rust.samples".into(),
             samples_max: 1_000,

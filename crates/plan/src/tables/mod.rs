@@ -8,6 +8,7 @@ pub mod ipc;
 pub mod journal;
 pub mod load;
 pub mod network;
+pub mod one_way;
 pub mod strategy;
 pub mod subject;
 pub mod ticks;

@@ -14,6 +14,9 @@ pub const FORWARD: &str = "forward";
 pub const REVERSE: &str = "reverse";
 /// Bytes of the shortest message that is stamped at both ends.
 pub const STAMPED_BYTES: usize = HEADER_BYTES + 24;
+/// Limit on the messages of a run whose ends read two clocks: their stamps are kept until the
+/// clocks' offset is known, 40 bytes each.
+pub const TWO_CLOCKS_MESSAGES_MAX: u64 = 1 << 20;
 /// Bytes of a raw message before its padding.
 pub const HEADER_BYTES: usize = 16;
 /// The longest raw message.
@@ -48,8 +51,7 @@ pub struct Request {
     pub bytes: usize,
     /// Length of a reply.
     pub reply_bytes: usize,
-    /// Whether the echo stamps too, so that each direction is a series of its own. Both ends are on
-    /// one host, which has one clock, and speak UDP.
+    /// Whether the echo stamps too, so that each direction is a series of its own; over UDP only.
     pub one_way: bool,
     /// Time after which a request over UDP without its reply is lost, ms.
     pub patience_ms: u64,

@@ -143,6 +143,7 @@ fn joined_subject(
     let of_runs = || order.iter().filter_map(load);
     Subject {
         load: Load {
+            between: of_runs().filter_map(|(load, run)| load.between.get(run).cloned()).collect(),
             bulk: of_runs().filter_map(|(load, run)| load.bulk.get(run).cloned()).collect(),
             engine: of_runs().filter_map(|(load, run)| load.engine.get(run).cloned()).collect(),
             fan_out: of_runs().filter_map(|(load, run)| load.fan_out.get(run).cloned()).collect(),

@@ -165,6 +165,7 @@ pub fn load(loads: &[Load]) -> Load {
         lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
         context_switches_involuntary: sum(|load| load.context_switches_involuntary),
         page_faults: sum(|load| load.page_faults),
+        between: loads.iter().flat_map(|load| load.between.clone()).collect(),
         bulk: loads.iter().flat_map(|load| load.bulk.clone()).collect(),
         engine: loads.iter().flat_map(|load| load.engine.clone()).collect(),
         fan_out: loads.iter().flat_map(|load| load.fan_out.clone()).collect(),

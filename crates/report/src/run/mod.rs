@@ -1,5 +1,6 @@
 //! A run record: its table for a terminal and its page, and the sections that both show.
 
+mod between;
 mod bulk;
 pub(crate) mod context;
 mod core_matrix;

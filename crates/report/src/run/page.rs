@@ -2,7 +2,9 @@
 
 use crate::page;
 use crate::plot::{curves, ladder, over_time};
-use crate::run::{bulk, context, core_matrix, engine, fan_out, figures, holds, noise, tick};
+use crate::run::{
+    between, bulk, context, core_matrix, engine, fan_out, figures, holds, noise, tick,
+};
 use crate::text::words;
 use maud::{Markup, html};
 use record::machine::Machine;
@@ -31,6 +33,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         @if let Some(bulk) = bulk::grid(record) { (bulk.section()) }
         (fan_out::section(record))
         (figures::over_the_floor(record))
+        (between::section(record))
         (tick::section(record))
         @if draws_logs(record) {
             (curves::section(record, beside.timeline.ok()))

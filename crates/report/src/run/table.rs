@@ -1,5 +1,6 @@
 //! The table for a terminal.
 
+use crate::run::between;
 use crate::run::bulk;
 use crate::run::core_matrix;
 use crate::run::engine;
@@ -37,6 +38,7 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
     fan_out::text(&mut out, record);
     size_fit(&mut out, record);
     over_the_floor(&mut out, record);
+    between::text(&mut out, record);
     tick::text(&mut out, record);
     noise::text(&mut out, record);
     notes(&mut out, record);

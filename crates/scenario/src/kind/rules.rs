@@ -71,6 +71,44 @@ fn no_exchange(evidence: &Evidence) -> String {
     .to_owned()
 }
 
+/// Whether what the clocks' keepers claim agrees with what the messages prove.
+pub(crate) fn clocks(evidence: &Evidence) -> (Verdict, String) {
+    let [between] = &evidence.result.load.between[..] else {
+        let why = "no stamp of another host's clock was converted";
+        return (Verdict::NotApplicable, why.to_owned());
+    };
+    let contradicted: Vec<&str> = between
+        .claims
+        .iter()
+        .map(|claim| claim.contradicted.as_str())
+        .filter(|why| !why.is_empty())
+        .collect();
+    if !contradicted.is_empty() {
+        let why = format!(
+            "{}: one of the wall clocks is further from UTC than it is said to be. Look at \
+             `chronyc tracking` and `tickpath doctor` on both hosts, or stop the keeper that is wrong",
+            contradicted.join("; ")
+        );
+        return (Verdict::Broken, why);
+    }
+    let claims: Vec<&str> = between.claims.iter().map(|claim| claim.from.as_str()).collect();
+    match (claims.is_empty(), between.bracket.is_some()) {
+        (true, _) => {
+            let why =
+                "nobody states how far both wall clocks are from UTC: the bracket stands alone";
+            (Verdict::NotApplicable, why.to_owned())
+        }
+        (false, false) => {
+            let why = "too few messages came back for a bracket to check the clocks' keepers by";
+            (Verdict::NotApplicable, why.to_owned())
+        }
+        (false, true) => {
+            let why = format!("the bracket of the offset agrees with {}", claims.join(", "));
+            (Verdict::Held, why)
+        }
+    }
+}
+
 pub(crate) fn accounted(evidence: &Evidence) -> (Verdict, String) {
     let Some(exchange) = evidence.exchange else {
         return (Verdict::NotApplicable, no_exchange(evidence));

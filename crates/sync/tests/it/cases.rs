@@ -79,6 +79,28 @@ fn the_bracket_contains_the_true_offset_in_all_cases() {
     }
 }
 
+/// Nothing was sent there, so only the drift's bound says how far the offset may have moved.
+#[test]
+fn before_and_after_the_probing_the_bracket_widens_and_still_holds() {
+    for seed in 0..testing::cases(100) {
+        let (mut run, ..) = run(seed.into(), false);
+        run.clocks.steps.clear();
+        let probes = run.probes(&mut SplitMix64::new(u64::from(seed) + 1_000_000));
+        let brackets = Brackets::of(&probes, &Bounds::FREE_RUNNING, &[]);
+        let mut widths = [0, 0];
+        for (at_ns, near_ns) in [(-RUN_NS / 2, 0), (RUN_NS * 3 / 2, RUN_NS)] {
+            assert_eq!(brackets.at(at_ns), None);
+            for (width, at_ns) in widths.iter_mut().zip([at_ns, near_ns]) {
+                let [low, high] = brackets.at_or_near(at_ns).expect("no step");
+                let truth = run.clocks.offset_ns(at_ns);
+                assert!(low as f64 <= truth + 0.5 && truth - 0.5 <= high as f64, "seed {seed}");
+                *width = high - low;
+            }
+            assert!(widths[0] > widths[1] + 100_000, "seed {seed}: {widths:?}");
+        }
+    }
+}
+
 /// At 99 of 100 instants, and not at all: after a stall or a row of losses an instant may be far
 /// from any fast datagram.
 #[test]

@@ -41,6 +41,10 @@ pub(crate) struct RunArguments {
     /// Keep the N slowest ticks with all timestamps and what preempted the cores, and print them
     #[arg(long, value_name = "N")]
     pub trace: Option<usize>,
+    /// Between two hosts, show figures one way if the clocks are known to within a tenth of them,
+    /// or always, as an interval as wide as the bracket of the clocks' offset [default: tenth]
+    #[arg(long, value_name = "WHEN", value_parser = ["tenth", "bracket"])]
+    pub one_way: Option<String>,
     /// Make one short run in about five seconds, to see whether everything works. Its record is
     /// marked as a smoke test
     #[arg(long, conflicts_with_all = ["until", "resume"])]

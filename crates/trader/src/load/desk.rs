@@ -1,8 +1,9 @@
 //! The trader's desk: its connections (lanes), its messages in flight and its stamps. The load
 //! models decide which message is due when; the desk sends, stamps, reads and records.
 
+use crate::between::ways::Ways;
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
-use crate::load::lost::{Patience, slots_of};
+use crate::load::lost::{Directions, Patience, slots_of};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
@@ -179,11 +180,11 @@ impl<E: OrderProtocol> Desk<E> {
         mut self,
         patience_ns: u64,
         rate_per_second: f64,
-        splits_ways: bool,
+        directions: Directions,
     ) -> Desk<E> {
         let slots = slots_of(patience_ns, rate_per_second);
         self.in_flight = InFlight::with_slots(slots);
-        self.patience = Some(Patience::new(patience_ns, slots, splits_ways));
+        self.patience = Some(Patience::new(patience_ns, slots, directions));
         self.load.datagrams = Some(Datagrams { patience_ns, late: 0 });
         self
     }
@@ -438,8 +439,7 @@ impl<E: OrderProtocol> Desk<E> {
         sum.1 += received.bytes as u64;
         let at_ns = received.first_byte_ns;
         if let Some(echo) = self.entry.stamps() {
-            let came_ns = [echo.received_ns, at_ns.saturating_sub(echo.sent_ns)];
-            self.record_ways(&stamps, came_ns);
+            self.record_ways(&stamps, Some(echo), at_ns);
         }
         self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
         if self.load.rate_per_second_offered.is_some() {
@@ -504,8 +504,8 @@ impl<E: OrderProtocol> Desk<E> {
         offered * (scheduled_ns + gap_ns) / (took_ns + gap_ns).max(scheduled_ns + gap_ns)
     }
 
-    /// Ends the last interval and returns the counters.
-    pub(crate) fn finish(mut self) -> (Load, Option<String>, E) {
+    /// Ends the last interval and returns the counters, and the directions that were kept.
+    pub(crate) fn finish(mut self) -> (Load, Option<String>, E, Option<Ways>) {
         let mean = |(count, sum): (u64, u64)| if count == 0 { 0 } else { sum.div_ceil(count) };
         self.load.message_bytes = MessageBytes {
             order: mean(self.bytes.order),
@@ -521,7 +521,8 @@ impl<E: OrderProtocol> Desk<E> {
         self.load.context_switches_involuntary = usage.context_switches_involuntary;
         self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;
         self.recorder.finish(self.clock.now_ns());
-        (self.load, self.failure, self.entry)
+        let ways = self.patience.and_then(Patience::into_ways);
+        (self.load, self.failure, self.entry, ways)
     }
 }
 

@@ -117,7 +117,7 @@ fn every_odd_reply_is_counted_as_what_it_is() {
     ];
     script.0.borrow_mut().reads.push_back((replies.concat(), 20));
     desk.handle(Ready::Readable(StreamId(0)));
-    let (load, failure, _) = desk.finish();
+    let (load, failure, ..) = desk.finish();
     assert_eq!(failure, None);
     assert_eq!((load.sent, load.received), (4, 2));
     assert_eq!((load.out_of_order, load.duplicated, load.unexpected), (1, 3, 1));
@@ -148,7 +148,7 @@ fn each_datagram_has_a_write_and_a_stamp_of_its_own() {
     let entry = Raw::new(BYTES, 1, true);
     let mut desk = Desk::new(Clock::calibrate(), streams, &[StreamId(0)], entry, recorder)
         .of_requests()
-        .over_datagrams(1_000, 1.0, false);
+        .over_datagrams(1_000, 1.0, crate::load::lost::Directions::None);
     desk.load.rate_per_second_offered = Some(1.0);
     desk.start_measuring(0);
     desk.order(0, 0, 100).unwrap();

@@ -2,10 +2,12 @@
 //! the message counts as lost, and the time that was waited goes into its series: percentiles of
 //! the replies that did arrive would look better than what a user of the network saw.
 
+use crate::between::ways::Ways;
 use crate::load::desk::{CANCEL_RESPONSE, Desk, ORDER_RESPONSE};
 use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Order, Progress, Stamps};
 use crate::load::session::{Message, OrderProtocol, Reply};
 use std::collections::VecDeque;
+use transport::echo::datagrams::EchoStamps;
 
 /// The series that only stamped replies fill.
 const FORWARD_RESPONSE: usize = 6;
@@ -16,10 +18,20 @@ const REVERSE_SERVICE: usize = 8;
 pub(super) struct Patience {
     patience_ns: u64,
     /// Each direction is a series of its own.
-    splits_ways: bool,
+    directions: Directions,
     /// Messages in the order of sending. Some are answered: those are dropped when they come to the
     /// front, or when nothing else fits in.
     sent: VecDeque<(u64, Message)>,
+}
+
+/// Each direction of stamped requests by itself.
+pub(crate) enum Directions {
+    /// The other end doesn't stamp.
+    None,
+    /// Both ends read one clock: recorded at once.
+    Recorded,
+    /// They read two clocks: kept until the offset is known.
+    Kept(Ways),
 }
 
 /// Limit on unanswered requests over datagrams, about 90 MB of them.
@@ -35,9 +47,17 @@ pub(super) fn slots_of(patience_ns: u64, rate_per_second: f64) -> usize {
 }
 
 impl Patience {
-    pub(super) fn new(patience_ns: u64, slots: usize, splits_ways: bool) -> Patience {
+    pub(super) fn new(patience_ns: u64, slots: usize, directions: Directions) -> Patience {
         // Twice as many as can be unanswered, so that dropping the others makes room for long.
-        Patience { patience_ns, splits_ways, sent: VecDeque::with_capacity(4 * slots) }
+        Patience { patience_ns, directions, sent: VecDeque::with_capacity(4 * slots) }
+    }
+
+    /// The directions that were kept, if any were to be.
+    pub(super) fn into_ways(self) -> Option<Ways> {
+        match self.directions {
+            Directions::Kept(ways) => Some(ways),
+            _ => None,
+        }
     }
 
     #[inline]
@@ -127,19 +147,27 @@ impl<E: OrderProtocol> Desk<E> {
             self.recorder.record(response, now_ns.saturating_sub(stamps.intended_ns));
         }
         // In which direction it was lost is not known, so it bounds both.
-        if self.patience.as_ref().is_some_and(|patience| patience.splits_ways) {
-            self.record_ways(&stamps, [now_ns, now_ns.saturating_sub(stamps.sent_ns)]);
-        }
+        self.record_ways(&stamps, None, now_ns);
     }
 
-    /// Records both directions: when the echo had the message, and the time of its reply's way.
+    /// Records or keeps both directions of a request; without the echo's stamps it was lost.
     #[inline]
-    pub(super) fn record_ways(&mut self, stamps: &Stamps, [came_ns, reverse_ns]: [u64; 2]) {
-        if self.load.rate_per_second_offered.is_some() {
-            self.recorder.record(FORWARD_RESPONSE, came_ns.saturating_sub(stamps.intended_ns));
+    pub(super) fn record_ways(&mut self, stamps: &Stamps, echo: Option<EchoStamps>, ended_ns: u64) {
+        let Stamps { intended_ns, sent_ns, .. } = *stamps;
+        match self.patience.as_mut().map(|patience| &mut patience.directions) {
+            Some(Directions::Recorded) => {}
+            Some(Directions::Kept(ways)) => {
+                return ways.keep([intended_ns, sent_ns, ended_ns], echo);
+            }
+            Some(Directions::None) | None => return,
         }
-        self.recorder.record(FORWARD_SERVICE, came_ns.saturating_sub(stamps.sent_ns));
-        self.recorder.record(REVERSE_SERVICE, reverse_ns);
+        let (came_ns, left_ns) =
+            echo.map_or((ended_ns, sent_ns), |echo| (echo.received_ns, echo.sent_ns));
+        if self.load.rate_per_second_offered.is_some() {
+            self.recorder.record(FORWARD_RESPONSE, came_ns.saturating_sub(intended_ns));
+        }
+        self.recorder.record(FORWARD_SERVICE, came_ns.saturating_sub(sent_ns));
+        self.recorder.record(REVERSE_SERVICE, ended_ns.saturating_sub(left_ns));
     }
 
     /// Counts a reply to a message that does not wait for one: `before` is what it was.

@@ -7,6 +7,7 @@ mod bulk;
 mod desk;
 mod in_flight;
 mod lost;
+mod one_way;
 mod open_loop;
 mod ping_pong;
 pub(crate) mod progress;

@@ -2,6 +2,7 @@
 
 use crate::load::bulk::BulkFlows;
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
+use crate::load::one_way::{self, TwoClocks};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{Raw, greet};
@@ -9,6 +10,7 @@ use crate::load::session::websocket::WebSocket;
 use crate::load::{bare, open_loop, ping_pong};
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
+use host::Scheduling;
 use host::measuring::{Measuring, MeasuringError, Report, Reporter};
 use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
@@ -152,20 +154,19 @@ fn measure(
     stop: &AtomicBool,
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
-    let given = match plan.wire {
-        Wire::Datagrams(DatagramPlan { one_way, .. }) => one_way,
-        _ => None,
-    };
+    let (given, two_clocks) =
+        one_way::clocks(plan).map_err(|source| TraderError::connect(&plan.target, 0, source))?;
     let clock = given.unwrap_or_else(Clock::calibrate);
+    let clocks = (clock, two_clocks);
     let lanes = plan.load.connections;
     match plan.wire {
-        Wire::WebsocketJson => measure_over(plan, stop, clock, WebSocket::new(plan), reporter),
+        Wire::WebsocketJson => measure_over(plan, stop, clocks, WebSocket::new(plan), reporter),
         Wire::Raw(bytes) | Wire::Requests(bytes) => {
-            measure_over(plan, stop, clock, Raw::new(bytes, lanes, false), reporter)
+            measure_over(plan, stop, clocks, Raw::new(bytes, lanes, false), reporter)
         }
         Wire::Datagrams(DatagramPlan { bytes, .. }) => {
             let raw = Raw::new(bytes, lanes, true).stamped(given.is_some());
-            measure_over(plan, stop, clock, raw, reporter)
+            measure_over(plan, stop, clocks, raw, reporter)
         }
         Wire::Bare(bytes) | Wire::BareRequests(bytes) | Wire::BareDatagrams(bytes) => {
             measure_bare(plan, stop, clock, bytes, reporter)
@@ -176,7 +177,7 @@ fn measure(
 fn measure_over<E: OrderProtocol>(
     plan: &OrdersPlan,
     stop: &AtomicBool,
-    clock: Clock,
+    (clock, two_clocks): (Clock, Option<one_way::Other>),
     mut entry: E,
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
@@ -203,43 +204,61 @@ fn measure_over<E: OrderProtocol>(
         let failed = |source| TraderError::connect(&plan.target, lane, source);
         ids.push(added.map_err(failed)?);
     }
-    let (recorder, drain): (Recorder, Drain) = recorder::recorder(series(plan.wire), plan.seconds);
+    let (two_clocks, drain_of_ways) = two_clocks.unzip();
+    let series = series(plan.wire, two_clocks.is_some());
+    let (recorder, drain): (Recorder, Drain) = recorder::recorder(series, plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
     if plan.wire.is_requests() {
         desk = desk.of_requests();
     }
-    if let Some(DatagramPlan { patience_ms, one_way, .. }) = datagrams {
+    if let Some(DatagramPlan { patience_ms, .. }) = datagrams {
         let is_open = plan.load.model == Model::Open;
         let rate_per_second = if is_open { plan.load.rate_per_second } else { 0.0 };
         let patience_ns = patience_ms * 1_000_000;
-        desk = desk.over_datagrams(patience_ns, rate_per_second, one_way.is_some());
+        let directions = one_way::directions(plan.wire, two_clocks.as_ref());
+        desk = desk.over_datagrams(patience_ns, rate_per_second, directions);
     }
     // Last, so that the set-up above does not run in a real-time class.
     host::thread::set_scheduling(plan.scheduling)?;
-    reporter.start(drain, clock.now_ns());
+    let start_ns = clock.now_ns();
+    reporter.start(drain, start_ns);
+    if let Some(drain) = drain_of_ways {
+        reporter.start(drain, start_ns);
+    }
     let load = &plan.load;
     let run = match load.model {
         Model::Open => open_loop::run,
         Model::PingPong => ping_pong::run,
     };
     let complete = run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop);
-    let (mut counted, failure, entry) = desk.finish();
+    let measured_from_ns = desk.measured_from_ns;
+    let (mut counted, failure, entry, ways) = desk.finish();
     counted.model = load.model.name().to_owned();
     let complaint =
         entry.first_complaint().map(|complaint| format!("first complaint: {complaint}"));
+    let mut unkept = None;
+    if let (Some(two_clocks), Some(ways)) = (two_clocks, ways) {
+        // It calculates for some time, which a real-time class would take from others.
+        host::thread::set_scheduling(Scheduling::Other)?;
+        let (between, failure) = two_clocks.record(&ways, (measured_from_ns, clock.now_ns()));
+        counted.between.push(between);
+        unkept = failure;
+    }
     Ok(ClientResult {
-        complete,
-        failures: failure.into_iter().chain(complaint).collect(),
+        complete: complete && unkept.is_none(),
+        failures: unkept.into_iter().chain(failure).chain(complaint).collect(),
         load: counted,
         clock: record::Clock::of(&clock),
         exchange: None,
     })
 }
 
-/// The series of a load over that wire.
-fn series(wire: Wire) -> &'static [Series] {
+/// The series of a load over that wire; with two clocks without the directions.
+fn series(wire: Wire, two_clocks: bool) -> &'static [Series] {
     match wire {
-        Wire::Datagrams(DatagramPlan { one_way: Some(_), .. }) => &SERIES_OF_REQUESTS,
+        Wire::Datagrams(DatagramPlan { one_way: Some(_), .. }) if !two_clocks => {
+            &SERIES_OF_REQUESTS
+        }
         wire if wire.is_requests() => &SERIES_OF_REQUESTS[..SERIES.len()],
         _ => &SERIES,
     }
@@ -261,7 +280,8 @@ fn measure_bare(
         _ => dial(&plan.target).and_then(|stream| Bare::new(stream, spins)),
     };
     let bare = ended.map_err(failed)?;
-    let (recorder, drain): (Recorder, Drain) = recorder::recorder(series(plan.wire), plan.seconds);
+    let (recorder, drain): (Recorder, Drain) =
+        recorder::recorder(series(plan.wire, false), plan.seconds);
     host::thread::set_scheduling(plan.scheduling)?;
     reporter.start(drain, clock.now_ns());
     let phases = (plan.warm_up_seconds, plan.seconds);

@@ -2,14 +2,17 @@
 //! a tick come from one counter. Between two machines, the conversion of the exchange's stamps
 //! after the run.
 
+use crate::between::offsets::Offsets;
 use crate::load::run::{Dialler, TraderError};
 use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
 use clock::time_base::{Bridge, TimeBase};
 use clock::utc::Time;
 use plan::process::ticks::TickPlan;
-use record::tick::{AT_EXCHANGE, Sample};
+use record::between::Between;
+use record::tick::{AT_EXCHANGE, Point, Sample};
 use std::io;
+use sync::{Probe, Reply};
 use wire::administration::Description;
 
 /// The clock of a run.
@@ -62,31 +65,76 @@ fn time_base(description: &Description) -> Option<TimeBase> {
 }
 
 impl ClockSource {
-    /// Determines after the run how accurate the time was. If both clocks can be compared, it
-    /// converts the exchange's stamps to ours.
-    pub(crate) fn settle(self, description: Option<&Description>, samples: &mut [Sample]) -> Time {
+    /// Determines after the run how accurate the time was. If the offset of both clocks is known,
+    /// it converts the exchange's stamps to ours.
+    pub(crate) fn settle(
+        self,
+        description: Option<&Description>,
+        samples: &mut [Sample],
+    ) -> (Time, Option<Between>) {
         let ClockSource { ours, theirs, is_shared } = self;
         let (boot_id, utc) = (ours.boot_id.clone(), ours.utc.clone());
         let known = Time { same_clock: is_shared, boot_id, utc, ..Time::default() };
         if is_shared {
             let bound_from = "same machine".to_owned();
-            return Time { exchange_bound_ns: Some(0), bound_from, ..known };
+            return (Time { exchange_bound_ns: Some(0), bound_from, ..known }, None);
         }
         let after = host::utc::time_base(ours.clock);
         let known = Time { utc: after.utc.clone(), ..known };
+        let their_step_ns = theirs.as_ref().map_or(1, |theirs| theirs.clock.step_ns());
+        let step_ns = ours.clock.step_ns().max(their_step_ns);
         let theirs = theirs.zip(description.and_then(time_base));
         let bridge = theirs.and_then(|(before, last)| Bridge::new([ours, after], [before, last]));
-        let Some(bridge) = bridge else { return known };
-        let (exchange_bound_ns, bound_from) = bridge.bound();
-        if exchange_bound_ns.is_some() {
-            for sample in samples {
-                for point in AT_EXCHANGE {
-                    let stamp = &mut sample.stamps[point as usize];
-                    // 0 is no stamp.
-                    *stamp = if *stamp > 0 { bridge.ours_ns(*stamp) } else { 0 };
-                }
+        let offsets = Offsets::of(&probes(samples), bridge, step_ns);
+        let worst = convert(samples, &offsets);
+        let between = offsets.into_record(worst);
+        let (exchange_bound_ns, bound_from) = (between.error_ns, between.error_from.clone());
+        (Time { exchange_bound_ns, bound_from, ..known }, Some(between))
+    }
+}
+
+/// Each order and its reply is a probe of the exchange's clock.
+fn probes(samples: &[Sample]) -> Vec<Probe> {
+    let probe = |sample: &Sample| {
+        let at = |point: Point| {
+            let ns = sample.stamps[point as usize];
+            i64::try_from(ns).ok().filter(|ns| *ns > 0)
+        };
+        let reply = Reply { sent_ns: at(Point::GatewayOut)?, received_ns: at(Point::Replied)? };
+        let (sent_ns, received_ns) = (at(Point::Sent)?, at(Point::GatewayIn)?);
+        Some(Probe { sent_ns, received_ns, reply: Some(reply) })
+    };
+    samples.iter().filter_map(probe).collect()
+}
+
+/// Converts the exchange's stamps to our clock, all of a sample by the offset at its order's
+/// sending, so that lengths at the exchange stay exact. Returns the largest error and its instant.
+/// Leaves all as they are and returns `None` if the offset is unknown at any of them.
+fn convert(samples: &mut [Sample], offsets: &Offsets) -> Option<(u64, u64)> {
+    let sent_ns = |sample: &Sample| match sample.stamps[Point::Sent as usize] {
+        0 => sample.stamps[Point::Read as usize],
+        sent_ns => sent_ns,
+    };
+    let ours_ns = |theirs_ns: u64, middle_ns: i64| theirs_ns.saturating_add_signed(-middle_ns);
+    let mut worst = None;
+    for sample in samples.iter() {
+        let middle_ns = offsets.at(sent_ns(sample))?.middle_ns;
+        for point in AT_EXCHANGE {
+            let theirs_ns = sample.stamps[point as usize];
+            if theirs_ns > 0 {
+                let at_ns = ours_ns(theirs_ns, middle_ns);
+                let error_ns = offsets.error_ns(middle_ns, at_ns)?;
+                worst = worst.max(Some((error_ns, at_ns)));
             }
         }
-        Time { exchange_bound_ns, bound_from, ..known }
     }
+    for sample in samples.iter_mut().filter(|_| worst.is_some()) {
+        let middle_ns = offsets.at(sent_ns(sample))?.middle_ns;
+        for point in AT_EXCHANGE {
+            let stamp = &mut sample.stamps[point as usize];
+            // 0 is no stamp.
+            *stamp = if *stamp > 0 { ours_ns(*stamp, middle_ns) } else { 0 };
+        }
+    }
+    worst.map(|(error_ns, at_ns)| (at_ns, error_ns))
 }

@@ -5,12 +5,13 @@ use crate::risk::Rejection;
 use crate::tick::clock_source::ClockSource;
 use crate::tick::counts::TickCounts;
 use crate::tick::phase::orders_of;
-use crate::tick::series::{judge, withheld, write_log};
+use crate::tick::series::{errors_ns, judge, withheld, write_log};
 use audit::{LogResult, Windows};
 use clock::utc::Time;
 use host::measuring::MeasuringError;
 use host::thread::Usage;
 use plan::process::ticks::TickPlan;
+use record::between::Between;
 use record::tick::{Audit, MarketMaking, Point, Sample, Tick};
 use record::{self, ClientResult, Load, MessageBytes};
 use std::collections::BTreeMap;
@@ -105,12 +106,17 @@ pub(crate) fn assemble(
 ) -> ClientResult {
     let mut samples = std::mem::take(&mut finished.samples);
     let clock = source.ours.clock;
-    let time = source.settle(finished.description.as_deref(), &mut samples);
+    let (time, between) = source.settle(finished.description.as_deref(), &mut samples);
     let receiving = &finished.receiving;
     let (kernel_bound_ns, wall_steps) = (receiving.kernel_bound_ns, receiving.wall_steps);
     let mut time = Time { kernel_bound_ns, wall_steps, rate_off_ppm, ..time };
     let judged = judge(&mut samples, &time);
-    time.refused = withheld(&samples, &time);
+    time.refused = withheld(&samples, &time, plan.one_way);
+    let between = between.map(|between| Between {
+        errors_ns: errors_ns(&samples, &time),
+        withheld: time.refused.clone(),
+        ..between
+    });
     let written = write(plan, log, &samples, &time.refused, started);
     let (tick, exchange) = {
         let mut tick = tick(&finished, time);
@@ -131,7 +137,7 @@ pub(crate) fn assemble(
     ClientResult {
         complete,
         failures,
-        load: load(&finished, tick),
+        load: Load { between: between.into_iter().collect(), ..load(&finished, tick) },
         clock: record::Clock::of(&clock),
         exchange,
     }

@@ -3,6 +3,7 @@
 use clock::recorder::{self, INTERVAL_NS, Interval, Series};
 use clock::time_base::one_way;
 use clock::utc::Time;
+use plan::tables::one_way::OneWay;
 use record::Kind;
 use record::tick::{AT_EXCHANGE, INTERVALS, POINTS, Point, STAGES, Sample};
 use std::collections::BTreeMap;
@@ -127,24 +128,44 @@ fn tag(series: &Series) -> String {
     format!("{}.{}", series.name, series.kind.name())
 }
 
-/// The series between two clocks that are omitted, with the reason: an exchange on another machine
-/// stamped one end, and its clock may be off by more than a tenth of the measured length.
-pub(crate) fn withheld(samples: &[Sample], time: &Time) -> BTreeMap<String, String> {
+/// The series with an end that another machine stamped: tag, both ends, and the largest error of
+/// their values, which may be unknown.
+fn between_clocks<'a>(
+    samples: &'a [Sample],
+    time: &'a Time,
+) -> impl Iterator<Item = (String, [usize; 2], Option<u64>)> + 'a {
     let is_stamped = |point: &usize| samples.iter().any(|sample| sample.stamps[*point] > 0);
-    let reason = |(series, from, to): (Series, usize, usize)| {
+    series().into_iter().filter_map(move |(series, from, to)| {
         // A stage whose end has no stamp is joined with the next one.
         let to = match series.kind {
             Kind::Stage => (to..POINTS).find(is_stamped)?,
             _ => to,
         };
-        let apart_ns = apart_ns(from, to, time);
-        if apart_ns == Some(0) {
-            return None;
-        }
-        let why = one_way(median(samples, from, to)?, apart_ns).err()?;
-        Some((tag(&series), why.to_string()))
+        let error_ns = apart_ns(from, to, time);
+        (error_ns != Some(0)).then(|| (tag(&series), [from, to], error_ns))
+    })
+}
+
+/// The series between two clocks that are omitted, with the reason: an exchange on another machine
+/// stamped one end, and its clock may be off by more than a tenth of the measured length, or by an
+/// unknown time.
+pub(crate) fn withheld(samples: &[Sample], time: &Time, shown: OneWay) -> BTreeMap<String, String> {
+    let reason = |(tag, [from, to], error_ns): (String, [usize; 2], Option<u64>)| {
+        let why = one_way(median(samples, from, to)?, error_ns).err()?;
+        let is_shown = shown == OneWay::Bracket && error_ns.is_some();
+        (!is_shown).then(|| (tag, why.to_string()))
     };
-    series().into_iter().filter_map(reason).collect()
+    between_clocks(samples, time).filter_map(reason).collect()
+}
+
+/// The largest error of the values of each series between two clocks that is not omitted.
+pub(crate) fn errors_ns(samples: &[Sample], time: &Time) -> BTreeMap<String, u64> {
+    let given = |(tag, [from, to], error_ns): (String, [usize; 2], Option<u64>)| {
+        median(samples, from, to)?;
+        let is_given = !time.refused.contains_key(&tag);
+        Some((tag, error_ns.filter(|_| is_given)?))
+    };
+    between_clocks(samples, time).filter_map(given).collect()
 }
 
 /// Median of the length between two points; `None` if no sample has both.

@@ -70,7 +70,15 @@ fn between_two_machines_order_is_not_known() {
 
 fn series_of(samples: &[Sample], time: &Time) -> Vec<(String, u64, u64)> {
     let mut log = Vec::new();
-    write_log(samples, &withheld(samples, time), "t", &mut log, SystemTime::now(), 0).unwrap();
+    write_log(
+        samples,
+        &withheld(samples, time, OneWay::Tenth),
+        "t",
+        &mut log,
+        SystemTime::now(),
+        0,
+    )
+    .unwrap();
     let totals = record::hlog::totals(&log[..]).unwrap();
     totals.into_iter().map(|(tag, values)| (tag, values.len(), values.max())).collect()
 }
@@ -134,12 +142,19 @@ fn between_two_clocks_a_series_is_given_if_they_are_apart_by_a_tenth_of_it_at_mo
     // From the exchange's acknowledgement to the order it takes 7 us, from the intended event to
     // the reply 13.
     assert_eq!([700, 701, 1_300, 1_301].map(given), [all - 3, all - 4, all - 4, all - 5]);
-    let withheld = withheld(&[sample()], &apart(701));
+    let withheld = withheld(&[sample()], &apart(701), OneWay::Tenth);
     let why = &withheld["gateway_to_trade.service"];
     assert!(why.contains("may be 701 ns apart") && why.contains("7000 ns"), "{why}");
+    // As an interval it is given, with its error.
+    assert!(super::withheld(&[sample()], &apart(701), OneWay::Bracket).is_empty());
+    let errors_ns = errors_ns(&[sample()], &apart(701));
+    assert_eq!(errors_ns["gateway_to_trade.service"], 701);
+    assert!(!errors_ns.contains_key("decision.service"), "one clock stamps both ends");
     // How far a stamp of the kernel may be off is not known without a bound.
     let unknown = Time { kernel_bound_ns: None, ..apart(0) };
-    assert!(super::withheld(&[sample()], &unknown).contains_key("network_in.stage"));
+    assert!(
+        super::withheld(&[sample()], &unknown, OneWay::Bracket).contains_key("network_in.stage")
+    );
     // A stamp may lie before the one that it must follow by as much.
     let early = with(&[(Point::KernelReceived, 2_500), (Point::Read, 2_500)]);
     assert_eq!([499, 500].map(|bound_ns| judged(early, &apart(bound_ns)).0.out_of_order), [1, 0]);
@@ -164,13 +179,16 @@ fn between_two_machines_the_kernels_bound_counts() {
     let apart =
         |ns| Time { kernel_bound_ns: Some(ns), exchange_bound_ns: Some(60), ..Time::default() };
     let network_in = |kernel_bound_ns| {
-        withheld(&[sample()], &apart(kernel_bound_ns)).contains_key("network_in.stage")
+        withheld(&[sample()], &apart(kernel_bound_ns), OneWay::Tenth)
+            .contains_key("network_in.stage")
     };
     assert_eq!([40, 41].map(network_in), [false, true]);
     // Without such stamps it is joined with the next stage: 2 us, of which 200 ns may be unknown.
     let joined = with(&[(Point::KernelReceived, 0)]);
     let time = |bound_ns| Time { exchange_bound_ns: Some(bound_ns), ..Time::default() };
-    let given = |bound_ns| !withheld(&[joined], &time(bound_ns)).contains_key("network_in.stage");
+    let given = |bound_ns| {
+        !withheld(&[joined], &time(bound_ns), OneWay::Tenth).contains_key("network_in.stage")
+    };
     assert_eq!([200, 201].map(given), [true, false]);
 }
 
@@ -190,7 +208,7 @@ proptest! {
             let known: Vec<u64> = sample.stamps.into_iter().filter(|ns| *ns > 0).collect();
             prop_assert!(known.is_sorted(), "{known:?}");
         }
-        write_log(&samples, &withheld(&samples, &time), "t", &mut Vec::new(), SystemTime::now(), 0).unwrap();
+        write_log(&samples, &withheld(&samples, &time, OneWay::Tenth), "t", &mut Vec::new(), SystemTime::now(), 0).unwrap();
     }
 
     /// A sample is in the second in which its order left, and none is lost.

@@ -2,9 +2,11 @@
 //! exactly, and a lost request is in the figures with the time that was waited for it.
 
 use clock::Clock;
+use clock::time_base::TimeBase;
 use plan::faults::{DatagramHarm, Inject};
-use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
+use plan::process::orders::{DatagramPlan, OneWayPlan, OrdersPlan, Wire};
 use plan::tables::load::{Load, Model};
+use plan::tables::one_way::OneWay;
 use record::{ClientResult, MessageBytes};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -30,7 +32,14 @@ impl Echo {
         let address = socket.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let thread = std::thread::spawn(move || serve(&socket, false, clock, &stopped).unwrap());
+        // Each test's far end is another machine.
+        let describe = move || {
+            let time = TimeBase { boot_id: "elsewhere".to_owned(), ..host::utc::time_base(clock) };
+            serde_json::to_string(&time).unwrap()
+        };
+        let thread = std::thread::spawn(move || {
+            serve(&socket, false, (clock, &describe), &stopped).unwrap()
+        });
         Echo { address, stop, thread: Some(thread) }
     }
 }
@@ -222,7 +231,7 @@ fn each_direction_is_a_part_of_the_round_trip() {
         let directory = tempfile::tempdir().unwrap();
         let mut plan = plan(echo.address, &directory, Load { model, ..open_load() });
         let harm = DatagramHarm { drop_every, ..DatagramHarm::default() };
-        let one_way = Some(clock);
+        let one_way = Some(OneWayPlan { clock, is_shared: true, shown: OneWay::Tenth });
         plan.wire = Wire::Datagrams(DatagramPlan { bytes: BYTES, patience_ms: 300, one_way, harm });
         let (result, totals) = run(&plan);
         let load = result.load;
@@ -237,6 +246,76 @@ fn each_direction_is_a_part_of_the_round_trip() {
         // 0 would be a stamp of another clock. Histograms round up by at most a thousandth.
         assert!(of("forward.service").min() > 0 && of("reverse.service").min() > 0);
         if load.lost == 0 {
+            let sum = of("forward.service").mean() + of("reverse.service").mean();
+            let whole = of("request.service").mean();
+            assert!(sum <= whole * 1.002 && sum > whole * 0.3, "{sum} of {whole}");
+        }
+    }
+}
+
+/// The same counter, ahead by an hour and faster by so many parts in a million: what another host
+/// would read, with a known truth.
+fn shifted(clock: Clock, faster_ppm: f64) -> Clock {
+    let mut text = serde_json::to_value(clock).unwrap();
+    let add = |text: &mut serde_json::Value, ns: f64| {
+        *text = (text.as_u64().unwrap() + ns as u64).into();
+    };
+    add(&mut text["origin_ns"], 3.6e12);
+    let factor = text["ns_per_count"].as_f64().unwrap();
+    add(&mut text["ns_per_count"], factor * faster_ppm / 1e6);
+    serde_json::from_value(text).unwrap()
+}
+
+/// Both directions between two clocks, one of which is an hour ahead and drifts: the bracket holds
+/// the true offset, and each figure is as far off as the record says at most.
+#[test]
+fn between_two_clocks_the_bracket_holds_the_truth() {
+    let clock = Clock::calibrate();
+    let far = shifted(clock, 80.0);
+    let echo = Echo::start_by(far);
+    for (shown, drop_every) in [(OneWay::Bracket, 0), (OneWay::Bracket, 40), (OneWay::Tenth, 0)] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut plan = plan(echo.address, &directory, open_load());
+        let harm = DatagramHarm { drop_every, ..DatagramHarm::default() };
+        let one_way = Some(OneWayPlan { clock, is_shared: false, shown });
+        plan.wire = Wire::Datagrams(DatagramPlan { bytes: BYTES, patience_ms: 300, one_way, harm });
+        let offset_ns = || far.now_ns() as i64 - clock.now_ns() as i64;
+        let before_ns = offset_ns();
+        let (result, totals) = run(&plan);
+        let after_ns = offset_ns();
+        let load = &result.load;
+        assert!(result.complete && load.sent > 0, "{:?}", result.failures);
+        assert!(after_ns - before_ns > 20_000, "it drifts: {before_ns} to {after_ns}");
+        let [between] = &load.between[..] else { panic!("{load:?}") };
+        let lost = load.sent.checked_div(drop_every).unwrap_or(0);
+        assert_eq!((load.lost, between.probes), (lost, load.sent - lost));
+        let bracket = between.bracket.as_ref().unwrap();
+        let [low, high] = bracket.offset_ns;
+        assert!(low <= after_ns && before_ns <= high, "{bracket:?}: {before_ns} to {after_ns}");
+        let [slow, fast] = bracket.drift_ppm.unwrap();
+        assert!(slow <= 80.0 && 80.0 <= fast, "{bracket:?}");
+        assert_eq!((bracket.steps, bracket.windows_contradicted), (0, 0), "{bracket:?}");
+        assert_eq!(between.estimate.as_ref().unwrap().assumes, "symmetric paths");
+        let ways = ["forward.response", "forward.service", "reverse.service"];
+        if shown == OneWay::Tenth {
+            // A bracket is as wide as a round trip, never a tenth of one way.
+            for way in ways {
+                assert!(!totals.contains_key(&format!("t.{way}")), "{way}");
+                let why = &between.withheld[way];
+                assert!(why.contains("--one-way bracket"), "{why}");
+            }
+            continue;
+        }
+        let error_ns = between.error_ns.unwrap();
+        assert_eq!(between.error_from, "bracket", "nobody claims anything of the other clock");
+        let of = |series: &str| &totals[&format!("t.{series}")];
+        for way in ways {
+            assert_eq!(of(way).len(), load.sent, "{way}");
+            assert!(of(way).count_between(300_000_000, u64::MAX) >= load.lost, "{way}");
+            assert_eq!(between.errors_ns[way], error_ns);
+        }
+        if lost == 0 {
+            // The offset is in one direction what it is not in the other.
             let sum = of("forward.service").mean() + of("reverse.service").mean();
             let whole = of("request.service").mean();
             assert!(sum <= whole * 1.002 && sum > whole * 0.3, "{sum} of {whole}");

@@ -16,6 +16,13 @@ use std::time::Duration;
 
 /// Kind of a message whose reply carries a count and two stamps.
 pub const STAMPED: u8 = b'S';
+/// Kind of a message whose reply says, as JSON, what the echo's clock is.
+pub const TIME_BASE: u8 = b'T';
+/// Bytes of such a message, and the limit on its reply.
+pub const TIME_BASE_BYTES: usize = 4096;
+/// For so long the echo repeats what it said of its clock: finding it out takes some ms, and
+/// anybody may ask.
+const TIME_BASE_NS: u64 = 500_000_000;
 /// Bytes of the shortest reply that carries them.
 pub use plan::tables::network::STAMPED_BYTES;
 /// Limit on the senders of stamped messages that are counted at the same time.
@@ -67,6 +74,9 @@ impl EchoStamps {
         }
     }
 }
+
+/// Reads the echo's clock, and gives it as JSON of a [`clock::time_base::TimeBase`].
+pub type Describe<'a> = &'a (dyn Fn() -> String + Sync);
 
 /// A sender of stamped messages.
 struct Sender {
@@ -138,7 +148,7 @@ impl DatagramEcho {
 pub fn serve(
     socket: &UdpSocket,
     spins: bool,
-    clock: Clock,
+    (clock, describe): (Clock, Describe<'_>),
     stop: &AtomicBool,
 ) -> io::Result<DatagramCounts> {
     set_receive_buffer(socket, RECEIVE_BUFFER_BYTES).map_err(DatagramError::into_io)?;
@@ -150,6 +160,7 @@ pub fn serve(
         senders: HashMap::with_capacity(SENDERS_MAX),
         reply: Vec::with_capacity(MESSAGE_BYTES_MAX),
     };
+    let mut said: Option<(u64, String)> = None;
     // One more than the longest message, so that a longer one is seen to be cut.
     let mut bytes = vec![0; MESSAGE_BYTES_MAX + 1];
     while !stop.load(Ordering::Relaxed) {
@@ -161,6 +172,16 @@ pub fn serve(
         let received_ns = clock.now_ns();
         if !echo.answer(&bytes[..n], from, received_ns) {
             continue;
+        }
+        if bytes[4] == TIME_BASE {
+            let fresh = said.take().filter(|(at_ns, _)| received_ns - at_ns < TIME_BASE_NS);
+            let (_, text) = said.insert(fresh.unwrap_or_else(|| (received_ns, describe())));
+            let place = HEADER_BYTES..HEADER_BYTES + text.len();
+            let Some(body) = echo.reply.get_mut(place) else {
+                echo.counts.rejected += 1;
+                continue;
+            };
+            body.copy_from_slice(text.as_bytes());
         }
         if bytes[4] == STAMPED {
             let place = STAMPED_BYTES - 8..STAMPED_BYTES;
@@ -184,7 +205,8 @@ mod tests {
         let address = socket.local_addr().unwrap();
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let server = scope.spawn(|| serve(&socket, spins, Clock::calibrate(), &stop));
+            let server = scope
+                .spawn(|| serve(&socket, spins, (Clock::calibrate(), &|| "{}".to_owned()), &stop));
             let ours = UdpSocket::bind("127.0.0.1:0").unwrap();
             ours.connect(address).unwrap();
             ours.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -255,6 +277,22 @@ mod tests {
                 last_ns = stamps.sent_ns;
             }
         });
+    }
+
+    /// The reply is as long as its request, padded with zeros, and there is none where the text
+    /// doesn't fit.
+    #[test]
+    fn the_echo_says_its_clock_to_whoever_asks() {
+        let counts = served(false, |socket| {
+            socket.send(&message(16, 16, TIME_BASE, 1)).unwrap();
+            for sequence in [2, 3] {
+                socket.send(&message(64, 64, TIME_BASE, sequence)).unwrap();
+                let mut into = [7; 100];
+                assert_eq!(socket.recv(&mut into).unwrap(), 64);
+                assert_eq!(into[HEADER_BYTES..64], *[b"{}".as_slice(), &[0; 46]].concat());
+            }
+        });
+        assert_eq!((counts.received, counts.replied, counts.rejected), (3, 2, 1));
     }
 
     #[test]

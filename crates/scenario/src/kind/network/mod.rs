@@ -12,7 +12,7 @@ use crate::progress::Teller;
 use clock::Clock;
 use host::Root;
 use plan::Scenario;
-use plan::process::orders::{BulkPlan, DatagramPlan, Wire};
+use plan::process::orders::{BulkPlan, DatagramPlan, OneWayPlan, Wire};
 use record::text::counted;
 use record::{ClientResult, Verdict};
 use std::path::Path;
@@ -48,6 +48,7 @@ impl Runner for Network {
             ("replies", replies),
             ("recorded", recorded),
             ("accepted", rules::accepted),
+            ("clocks", rules::clocks),
         ]
     }
 
@@ -102,12 +103,18 @@ fn wire(launch: &Launch, clock: Option<Clock>) -> Result<Wire, ConductError> {
     let request = &launch.conduct.scenario.request;
     let subject = &launch.conduct.scenario.subject[launch.entrant.index];
     let bytes = request.message_bytes(subject.message_bytes);
-    let one_way = clock.filter(|_| request.one_way);
-    if request.one_way && one_way.is_none() {
+    // An echo that was not started here says its clock when it is asked.
+    let is_shared = launch.conduct.scenario.exchange.start;
+    if request.one_way && is_shared && clock.is_none() {
         return Err(
             launch.failed("the echo did not say its clock; this is a bug in tickpath".to_owned())
         );
     }
+    let one_way = request.one_way.then(|| OneWayPlan {
+        clock: clock.unwrap_or(launch.clock),
+        is_shared,
+        shown: launch.conduct.scenario.one_way,
+    });
     Ok(match (launch.has_datagrams(), launch.entrant.is_bare) {
         (false, false) => Wire::Requests(bytes),
         (false, true) => Wire::BareRequests(bytes),

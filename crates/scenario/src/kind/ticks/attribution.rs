@@ -10,7 +10,7 @@ use plan::scenario::Measure;
 use record::tick::attribution::Ways;
 use record::tick::samples as tick_samples;
 use record::tick::{Attribution, INTERVALS, Interval, Point, STAGES, Sample, Tick, TracedTick};
-use record::{self, ClientResult, Series};
+use record::{self, ClientResult, Load, Series};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -92,11 +92,13 @@ pub(crate) fn explain(
 /// The series between two clocks that a run omitted, and why.
 fn refused<'a>(name: &str, runs: &'a [Run]) -> BTreeMap<&'a str, &'a str> {
     let own = runs.iter().flat_map(|run| &run.measured).filter(|one| one.subject == *name);
-    let ticks = own.flat_map(|measured| &measured.result.load.tick);
-    ticks
-        .flat_map(|tick| &tick.time.refused)
-        .map(|(series, why)| (series.as_str(), why.as_str()))
-        .collect()
+    own.flat_map(|measured| {
+        let Load { tick, between, .. } = &measured.result.load;
+        let of_ticks = tick.iter().flat_map(|tick| &tick.time.refused);
+        of_ticks.chain(between.iter().flat_map(|between| &between.withheld))
+    })
+    .map(|(series, why)| (series.as_str(), why.as_str()))
+    .collect()
 }
 
 /// Removes series that any run omitted, with a warning. Fast runs omit a series first, so the

@@ -47,6 +47,7 @@ impl Runner for Ticks {
             ("replies", shared::replies),
             ("recorded", recorded),
             ("accepted", shared::accepted),
+            ("clocks", shared::clocks),
             ("flow", rules::flow),
             ("ticks", rules::ticks),
             ("book", rules::book),

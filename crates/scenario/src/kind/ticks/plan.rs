@@ -62,6 +62,7 @@ pub(super) fn plan_of(
         warm_up_seconds,
         seconds,
         clock: ready.clock,
+        one_way: scenario.one_way,
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
         samples: file(SAMPLES).display().to_string(),
         progress,

@@ -10,6 +10,7 @@ use flow::{Pace, Source};
 use host::Scheduling;
 use plan::faults::Inject;
 use plan::process::ticks::{FeedPlan, TickPlan};
+use plan::tables::one_way::OneWay;
 use plan::tables::strategy::StrategyPlan;
 use record::ClientResult;
 use record::tick::{Sample, Tick};
@@ -123,6 +124,7 @@ pub fn plan(directory: &std::path::Path, target: &str, clock: Clock, flow: Flow)
         warm_up_seconds: 0.0,
         seconds: flow.seconds,
         clock: Some(clock),
+        one_way: OneWay::Tenth,
         hlog: file("001.hlog"),
         samples: file("001.t.samples"),
         samples_max: 10_000,

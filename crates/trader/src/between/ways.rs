@@ -1,0 +1,166 @@
+//! The two directions of requests whose ends read different clocks: kept while measuring, recorded
+//! after the run.
+
+use crate::between::offsets::{Offset, Offsets};
+use clock::recorder::{Recorder, histogram};
+use clock::time_base::one_way;
+use hdrhistogram::Histogram;
+use plan::tables::one_way::OneWay;
+use record::between::Between;
+use sync::{Probe, Reply};
+use transport::echo::datagrams::EchoStamps;
+
+/// A request and its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// When it was due.
+    pub(crate) intended_ns: u64,
+    /// When it was sent.
+    pub(crate) sent_ns: u64,
+    /// When the echo had it and when it replied, on the echo's clock; 0 if it was lost.
+    pub(crate) echo_ns: [u64; 2],
+    /// When the reply was read, or no longer waited for.
+    pub(crate) ended_ns: u64,
+}
+
+impl Way {
+    fn is_lost(&self) -> bool {
+        self.echo_ns == [0; 2]
+    }
+
+    fn probe(&self) -> Probe {
+        let [sent_ns, received_ns, replied_ns, ended_ns] =
+            [self.sent_ns, self.echo_ns[0], self.echo_ns[1], self.ended_ns]
+                .map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+        let reply = Reply { sent_ns: replied_ns, received_ns: ended_ns };
+        Probe { sent_ns, received_ns, reply: Some(reply) }
+    }
+}
+
+/// The directions of one run.
+pub(crate) struct Ways {
+    kept: Vec<Way>,
+    /// Those that found no room.
+    pub(crate) unkept: u64,
+}
+
+impl Ways {
+    /// With room for `messages`. The memory is written to here, not on the measured path.
+    pub(crate) fn with_room(messages: u64) -> Ways {
+        let written = Way { intended_ns: 1, sent_ns: 1, echo_ns: [1; 2], ended_ns: 1 };
+        let mut kept = vec![written; usize::try_from(messages).unwrap_or(0)];
+        kept.clear();
+        Ways { kept, unkept: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn keep(
+        &mut self,
+        [intended_ns, sent_ns, ended_ns]: [u64; 3],
+        echo: Option<EchoStamps>,
+    ) {
+        if self.kept.len() == self.kept.capacity() {
+            self.unkept += 1;
+            return;
+        }
+        let echo_ns = echo.map_or([0; 2], |echo| [echo.received_ns, echo.sent_ns]);
+        self.kept.push(Way { intended_ns, sent_ns, echo_ns, ended_ns });
+    }
+
+    /// The probes that they are.
+    pub(crate) fn probes(&self) -> Vec<Probe> {
+        self.kept.iter().filter(|way| !way.is_lost()).map(Way::probe).collect()
+    }
+
+    /// Records them, each direction unless `shown` leaves it out. `tags` are those of the recorder's
+    /// series: response and service time of a request's way, and service time of a reply's.
+    pub(crate) fn record(
+        &self,
+        offsets: Offsets,
+        shown: OneWay,
+        tags: [String; 3],
+        mut recorder: Recorder,
+        (from_ns, to_ns): (u64, u64),
+    ) -> Between {
+        let mut totals: [Histogram<u64>; 3] = std::array::from_fn(|_| histogram());
+        let (mut worst, mut unknown): (Option<(u64, u64)>, u64) = (None, 0);
+        for way in &self.kept {
+            let Some(Converted { lengths_ns, widest }) = converted(way, &offsets) else {
+                unknown += 1;
+                continue;
+            };
+            let is_wider = |one: &(u64, u64)| worst.is_none_or(|(_, error_ns)| one.1 > error_ns);
+            worst = widest.filter(is_wider).or(worst);
+            for (total, ns) in totals.iter_mut().zip(lengths_ns) {
+                total.saturating_record(ns);
+            }
+        }
+        let why = |total: &Histogram<u64>| match worst {
+            _ if unknown > 0 => Some(format!(
+                "at {unknown} of {} requests the offset of the clocks is unknown: a clock was set, \
+                 or drifts by more than 200 ppm",
+                self.kept.len()
+            )),
+            Some((_, error_ns)) if shown == OneWay::Tenth => {
+                one_way(total.value_at_quantile(0.5), Some(error_ns))
+                    .err()
+                    .map(|why| why.to_string())
+            }
+            Some(_) => None,
+            None => Some("no request was answered".to_owned()),
+        };
+        let reasons = [0, 1, 2].map(|series| why(&totals[series]));
+        recorder.start(from_ns);
+        for way in &self.kept {
+            recorder.roll(way.ended_ns);
+            let Some(Converted { lengths_ns, .. }) = converted(way, &offsets) else { continue };
+            for (series, ns) in lengths_ns.into_iter().enumerate() {
+                if reasons[series].is_none() {
+                    recorder.record(series, ns);
+                }
+            }
+        }
+        recorder.finish(to_ns);
+        let mut between = offsets.into_record(worst);
+        for (tag, why) in tags.into_iter().zip(reasons) {
+            match (why, worst) {
+                (Some(why), _) => drop(between.withheld.insert(tag, why)),
+                (None, Some((_, error_ns))) => drop(between.errors_ns.insert(tag, error_ns)),
+                (None, None) => {}
+            }
+        }
+        between
+    }
+}
+
+/// The lengths of both directions.
+struct Converted {
+    /// From due to arrived, from sent to arrived, from replied to read.
+    lengths_ns: [u64; 3],
+    /// The instant with the widest offset of those that were used, and its error.
+    widest: Option<(u64, u64)>,
+}
+
+/// `None` if the offset is unknown. A loss has the time that was waited in both directions.
+fn converted(way: &Way, offsets: &Offsets) -> Option<Converted> {
+    let Way { intended_ns, sent_ns, echo_ns, ended_ns } = *way;
+    if way.is_lost() {
+        let waited = [intended_ns, sent_ns, sent_ns].map(|ns| ended_ns.saturating_sub(ns));
+        return Some(Converted { lengths_ns: waited, widest: None });
+    }
+    let ours_ns =
+        |theirs_ns: u64, offset: Offset| theirs_ns.saturating_add_signed(-offset.middle_ns);
+    // The offset at the instant of the echo's stamp, which that of ours beside it leads to.
+    let at_echo =
+        |theirs_ns: u64, beside_ns: u64| offsets.at(ours_ns(theirs_ns, offsets.at(beside_ns)?));
+    let (there, back) = (at_echo(echo_ns[0], sent_ns)?, at_echo(echo_ns[1], ended_ns)?);
+    let (came_ns, left_ns) = (ours_ns(echo_ns[0], there), ours_ns(echo_ns[1], back));
+    let lengths_ns =
+        [(came_ns, intended_ns), (came_ns, sent_ns), (ended_ns, left_ns)].map(|(to, from)| {
+            // A length below zero is one within the error of zero.
+            to.saturating_sub(from)
+        });
+    let is_there = there.error_ns >= back.error_ns;
+    let widest = if is_there { (came_ns, there.error_ns) } else { (left_ns, back.error_ns) };
+    Some(Converted { lengths_ns, widest: Some(widest) })
+}

@@ -1,0 +1,90 @@
+//! Requests one way: which clock stamps them, and what to do where the other end has another one.
+
+use crate::between::ends::Ends;
+use crate::between::offsets::Offsets;
+use crate::between::ways::Ways;
+use crate::load::desk::SERIES_OF_REQUESTS;
+use crate::load::lost::Directions;
+use clock::Clock;
+use clock::recorder::{Drain, Recorder, Series, recorder};
+use plan::process::orders::{DatagramPlan, OneWayPlan, OrdersPlan, Wire};
+use plan::tables::load::Model;
+use plan::tables::network::TWO_CLOCKS_MESSAGES_MAX;
+use plan::tables::one_way::OneWay;
+use record::between::Between;
+use std::io;
+use std::net::UdpSocket;
+
+/// The other end of a run that reads another clock.
+pub(crate) struct TwoClocks {
+    /// On which its clock is asked for.
+    flow: UdpSocket,
+    ends: Ends,
+    shown: OneWay,
+    recorder: Recorder,
+    room: u64,
+}
+
+/// Such an end, and the drain of its series.
+pub(crate) type Other = (TwoClocks, Drain);
+
+/// The series of both directions.
+fn series() -> &'static [Series] {
+    &SERIES_OF_REQUESTS[super::desk::SERIES.len()..]
+}
+
+/// The clock that the plan's requests need, if any, and the other end with the drain of its series,
+/// if that reads another one.
+///
+/// # Errors
+/// If the other end doesn't say its clock.
+pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<(TwoClocks, Drain)>)> {
+    let Wire::Datagrams(DatagramPlan { one_way: Some(one_way), .. }) = plan.wire else {
+        return Ok((None, None));
+    };
+    let OneWayPlan { clock, is_shared, shown } = one_way;
+    if is_shared {
+        return Ok((Some(clock), None));
+    }
+    let flow = super::run::dial_datagrams(&plan.target)?;
+    let ends = Ends::ask(&flow, clock)?;
+    if let Some(shared) = ends.shared() {
+        return Ok((Some(shared), None));
+    }
+    let room = match plan.load.model {
+        Model::Open => plan.load.messages(plan.seconds).min(TWO_CLOCKS_MESSAGES_MAX),
+        Model::PingPong => TWO_CLOCKS_MESSAGES_MAX,
+    };
+    let (recorder, drain) = recorder(series(), plan.seconds);
+    Ok((Some(clock), Some((TwoClocks { flow, ends, shown, recorder, room }, drain))))
+}
+
+/// How the desk splits round trips.
+pub(crate) fn directions(wire: Wire, two_clocks: Option<&TwoClocks>) -> Directions {
+    match (wire, two_clocks) {
+        (_, Some(TwoClocks { room, .. })) => Directions::Kept(Ways::with_room(*room)),
+        (Wire::Datagrams(DatagramPlan { one_way: Some(_), .. }), None) => Directions::Recorded,
+        _ => Directions::None,
+    }
+}
+
+impl TwoClocks {
+    /// Finds the offset of the clocks after the run, and records both directions from `from_to_ns`
+    /// on. Returns why that is incomplete.
+    pub(crate) fn record(self, ways: &Ways, from_to_ns: (u64, u64)) -> (Between, Option<String>) {
+        let TwoClocks { flow, ends, shown, recorder, room } = self;
+        let step_ns = ends.step_ns();
+        let offsets = Offsets::of(&ways.probes(), ends.bridge(&flow), step_ns);
+        let tag = |series: &Series| format!("{}.{}", series.name, series.kind.name());
+        let tags = [0, 1, 2].map(|index| tag(&series()[index]));
+        let between = ways.record(offsets, shown, tags, recorder, from_to_ns);
+        let failure = (ways.unkept > 0).then(|| {
+            format!(
+                "{} requests found no room for their stamps: between two hosts a run keeps those \
+                 of {room}; shorten it",
+                ways.unkept
+            )
+        });
+        (between, failure)
+    }
+}
