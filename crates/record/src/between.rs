@@ -17,6 +17,13 @@ pub struct Between {
     pub probes: u64,
     /// Source of these stamps: `application`, next to the system calls.
     pub stamps: String,
+    /// Identify the clocks of the client and of the other end: machine, boot and calibration. Empty
+    /// if they are unknown.
+    pub clocks: [String; 2],
+    /// The instant in the middle of the run, ns on the client's clock.
+    pub at_ns: u64,
+    /// The offset by which stamps were converted at that instant, ns; `None` if unknown.
+    pub offset_ns: Option<i64>,
     /// The offset that no delay below zero leaves; `None` without a probe, or if the probes
     /// contradict the bound of the drift.
     pub bracket: Option<OffsetBracket>,
@@ -53,7 +60,7 @@ pub struct OffsetBracket {
     pub width_ns_max: u64,
     /// Windows, within each of which the drift is steady enough for one set of clock lines.
     pub windows: u64,
-    /// Of these, the ones whose probes contradict the bound of the drift.
+    /// Those among them whose probes contradict the bound of the drift.
     pub windows_contradicted: u64,
     /// Steps of either clock that the probes showed.
     pub steps: u64,

@@ -37,6 +37,9 @@ pub struct ComparedFigure {
     /// Arms with disturbed runs, and the cause; empty if there are none.
     #[serde(default)]
     pub disturbance: String,
+    /// How the offset of two hosts' clocks was dealt with, in words; empty if one clock stamped it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub one_way: String,
     /// The effect's `p`, corrected for the number of figures.
     pub p_adjusted: f64,
     /// Better, worse, no difference seen, not known, or inconclusive.

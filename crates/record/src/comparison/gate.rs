@@ -242,6 +242,7 @@ mod tests {
             held: Some([6, 6]),
             holds: true,
             disturbance: String::new(),
+            one_way: String::new(),
             p_adjusted: 1.0,
             outcome: Outcome::NoDifference,
         }

@@ -1,5 +1,6 @@
 //! Compares the figures of A's runs with those of the candidates.
 
+use crate::comparison::clocks::relate;
 use crate::comparison::compared::{ComparedFigure, OVER_FLOOR};
 use crate::comparison::disturbance::{JudgedRun, between, whose};
 use crate::comparison::runs::{ArmSeries, Runs};
@@ -55,11 +56,13 @@ struct Found<'a> {
     difference: Difference,
     /// Arms with disturbed runs, and the cause.
     disturbance: String,
+    /// How the offset of two clocks was dealt with.
+    one_way: String,
 }
 
 impl Found<'_> {
     fn compared((found, verdict): (Found<'_>, Verdict)) -> ComparedFigure {
-        let Found { row, figure, unit, difference, disturbance } = found;
+        let Found { row, figure, unit, difference, disturbance, one_way } = found;
         ComparedFigure {
             subject: row.subject.clone(),
             series: row.series.clone(),
@@ -72,6 +75,7 @@ impl Found<'_> {
             p_adjusted: verdict.p_adjusted,
             outcome: verdict.outcome,
             disturbance,
+            one_way,
             effect: difference.effect,
         }
     }
@@ -96,16 +100,22 @@ fn differences<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>>
                 step: a.step_ns.max(b.step_ns),
                 is_first: figure.rank() <= first,
             };
-            let mut find = |figure: String, unit, method: &Method, of_a: &[_], of_b: &[_]| {
+            let is_one_way = !row.offsets.is_empty();
+            let offsets = (&row.offsets[..], &of_b.offsets[..]);
+            let mut find = |(figure, one_way), unit, method: &Method, of_a: &[_], of_b: &[_]| {
                 let difference = between(method, of_a, of_b, question.forced);
                 let disturbance = whose(of_a, of_b);
-                let one = |difference| Found { row, figure, unit, difference, disturbance };
+                let one =
+                    |difference| Found { row, figure, unit, difference, disturbance, one_way };
                 found.extend(difference.map(one));
             };
-            if let Some((of_a, of_b)) = row.figures(*figure).zip(of_b.figures(*figure)) {
-                find(figure.name(), Unit::Ns, &method, &of_a, &of_b);
+            if let Some((mut of_a, mut of_b)) = row.figures(*figure).zip(of_b.figures(*figure)) {
+                let one_way = relate((offsets.0, &mut of_a), (offsets.1, &mut of_b));
+                find((figure.name(), one_way), Unit::Ns, &method, &of_a, &of_b);
             }
-            let has_ratio = method.is_first && a.floor.is_some() && a.floor == b.floor;
+            // Its floor has an offset of its own.
+            let has_ratio =
+                method.is_first && !is_one_way && a.floor.is_some() && a.floor == b.floor;
             let ratios = ratios(row, of_b, *figure).filter(|_| has_ratio);
             if let Some(Ratios { of_a, of_b, floor_ns }) = ratios {
                 // Either side of the ratio may move by a step.
@@ -117,7 +127,8 @@ fn differences<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>>
                     is_first: false,
                     ..method
                 };
-                find(figure.name() + OVER_FLOOR, Unit::Ppm, &method, &of_a, &of_b);
+                let name = figure.name() + OVER_FLOOR;
+                find((name, String::new()), Unit::Ppm, &method, &of_a, &of_b);
             }
         }
     }

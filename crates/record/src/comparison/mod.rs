@@ -1,5 +1,6 @@
 //! `compare.json`: A and B, figure by figure, with a verdict.
 
+mod clocks;
 pub mod compared;
 mod decide;
 pub(crate) mod disturbance;
@@ -8,6 +9,7 @@ mod judge;
 mod runs;
 pub mod selector;
 
+pub use clocks::RunOffset;
 pub use judge::{Question, compare, compare_all};
 pub(crate) use runs::bracket;
 pub use runs::{ArmSeries, RunRatio, Runs};

@@ -1,5 +1,6 @@
 //! The runs of an arm, with what disturbed them.
 
+use crate::comparison::clocks::RunOffset;
 use crate::comparison::disturbance::{JudgedRun, disturbed_by};
 use crate::comparison::floor_key;
 use crate::comparison::selector::Figure;
@@ -34,6 +35,9 @@ pub struct ArmSeries {
     /// floor, and in files of schema 1 and 2.
     #[serde(default)]
     pub over_floor: Vec<BTreeMap<String, RunRatio>>,
+    /// The offset of the clocks that each run used; empty where one clock stamps the series.
+    #[serde(skip)]
+    pub offsets: Vec<RunOffset>,
 }
 
 /// A percentile over its floor in one run.
@@ -144,6 +148,7 @@ impl Runs {
                         brackets: Vec::new(),
                         disturbed_by: Vec::new(),
                         over_floor: Vec::new(),
+                        offsets: Vec::new(),
                     });
                     rows.len() - 1
                 });
@@ -153,6 +158,8 @@ impl Runs {
                     row.brackets.push(brackets(series, run, &percentiles));
                     row.disturbed_by.push(disturbed_by(record, series, run));
                     row.runs.push(percentiles);
+                    let tag = format!("{}.{}", series.name, series.kind.name());
+                    row.offsets.extend(RunOffset::of(record, &subject.name, &tag, run));
                     // A run without a ratio leaves a gap, so that no other takes its place.
                     row.over_floor.push(ratios.into_iter().flatten().map(run_ratio).collect());
                 }

@@ -148,12 +148,25 @@ fn figures(out: &mut Terminal, comparison: &Comparison) {
         "/ floor: each run's ratio to the raw echo of the same run, which is the same in all."
             .to_owned()
     }));
+    notes.extend(one_way(&figures));
     let mut head = cells(["us", ""]);
     head.extend(has_letters.then(String::new));
     let candidate = if has_letters { "candidate" } else { "B" };
     head.extend(cells(["A", candidate, "change", "95 % interval", "noise", "p", "verdict"]));
     let more_names = if has_letters { 2 } else { 1 };
     Grid { head, rows, notes, more_names, ..Grid::default() }.text(out);
+}
+
+/// How the offset of two hosts' clocks was dealt with, once each.
+pub(crate) fn one_way(figures: &[(char, &Comparison, &ComparedFigure)]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for (_, _, figure) in figures.iter().filter(|(_, _, figure)| !figure.one_way.is_empty()) {
+        let line = format!("{} {}: {}", figure.series, figure.kind.name(), figure.one_way);
+        if !said.contains(&line) {
+            said.push(line);
+        }
+    }
+    said
 }
 
 fn figure_title(figure: &ComparedFigure) -> String {

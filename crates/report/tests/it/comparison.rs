@@ -33,6 +33,7 @@ fn figure(figure: &str, change: f64, outcome: Outcome) -> ComparedFigure {
         held: Some([12, 12]),
         holds: true,
         disturbance: String::new(),
+        one_way: String::new(),
         p_adjusted: 0.001,
         outcome,
     }

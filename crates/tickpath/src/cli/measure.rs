@@ -104,6 +104,10 @@ pub(crate) struct CompareArguments {
     pub scenario: Option<String>,
     #[command(flatten)]
     pub settings: Settings,
+    /// Measure this exchange instead of starting one (with --set exchange.start=false), in
+    /// KEY=VALUE treatments
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["command", "baseline"])]
+    pub connect: Option<String>,
     /// Figures of each series to compare. More figures need stronger evidence for each
     #[arg(long, value_name = "PERCENTILE", value_delimiter = ',', default_values = FIGURES)]
     pub figure: Vec<String>,

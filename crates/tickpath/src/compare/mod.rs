@@ -71,6 +71,7 @@ fn option_of_measuring(arguments: &CompareArguments) -> Option<&'static str> {
     let options = [
         ("--pairs", arguments.pairs.is_some()),
         ("--scenario", arguments.scenario.is_some()),
+        ("--connect", arguments.connect.is_some()),
         ("--set", !arguments.settings.set.is_empty()),
     ];
     options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)

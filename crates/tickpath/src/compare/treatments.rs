@@ -97,9 +97,15 @@ fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Vec<Treatment>> {
     let scenario = arguments.scenario.as_deref().unwrap_or(SCENARIO_DEFAULT);
     let project = Project::find()?;
     let sets = &arguments.settings.set;
-    let read = |text: &String| match arguments.command {
-        true => Ok(Treatment::Command { line: text.clone(), sets: sets.clone() }),
-        false => treatment(text, scenario, sets, &project),
+    let read = |text: &String| {
+        if arguments.command {
+            return Ok(Treatment::Command { line: text.clone(), sets: sets.clone() });
+        }
+        let mut treatment = treatment(text, scenario, sets, &project)?;
+        if let Treatment::Scenario(conduct) = &mut treatment {
+            conduct.connect.clone_from(&arguments.connect);
+        }
+        Ok(treatment)
     };
     names.iter().map(read).collect()
 }

@@ -14,7 +14,7 @@ use transport::echo::datagrams::serve;
 const AHEAD_NS: i64 = 3_600_000_000_000;
 /// Two clocks that were calibrated for themselves may drift apart by so much in a test.
 const CALIBRATION_NS: i64 = 500_000;
-/// What chrony says of either end, ns.
+/// The bound of either end's wall clock by chrony, ns.
 const CHRONY_NS: u64 = 100;
 
 /// The record of a run against a far end whose wall clock is wrong by so much, and what was said.

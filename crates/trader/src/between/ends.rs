@@ -34,6 +34,11 @@ impl Ends {
         is_ours.then_some(self.theirs.clock)
     }
 
+    /// Identify both clocks.
+    pub(crate) fn clocks(&self) -> [String; 2] {
+        [&self.ours, &self.theirs].map(identity)
+    }
+
     /// Resolution of the coarser clock, ns.
     pub(crate) fn step_ns(&self) -> u64 {
         self.ours.clock.step_ns().max(self.theirs.clock.step_ns())
@@ -43,6 +48,14 @@ impl Ends {
     pub(crate) fn bridge(self, flow: &UdpSocket) -> Option<Bridge> {
         let ours = host::utc::time_base(self.ours.clock);
         Bridge::new([self.ours, ours], [self.theirs, ask(flow).ok()?])
+    }
+}
+
+/// Identifies a clock by its boot and calibration; empty if they are unknown.
+pub(crate) fn identity(end: &TimeBase) -> String {
+    match (end.boot_id.as_str(), serde_json::to_string(&end.clock)) {
+        ("", _) | (_, Err(_)) => String::new(),
+        (boot_id, Ok(clock)) => format!("{boot_id} {clock}"),
     }
 }
 

@@ -26,7 +26,8 @@ pub(crate) struct Offset {
 /// All offsets of a run.
 pub(crate) struct Offsets {
     brackets: Brackets,
-    /// What the clocks' keepers claim, with the tightest bound that the bracket doesn't contradict.
+    /// The claim of the clocks' keepers with the tightest bound that the bracket doesn't
+    /// contradict.
     claim: Option<(Bridge, String, u64)>,
     record: Between,
 }
@@ -50,6 +51,7 @@ impl Offsets {
         let record = Between {
             probes: probes.iter().filter(|probe| probe.reply.is_some()).count() as u64,
             stamps: STAMPS.to_owned(),
+            at_ns: instants.get(instants.len() / 2).map_or(0, |ns| ns.unsigned_abs()),
             bracket: bracket(&brackets, &instants),
             estimate: estimate(probes, &brackets),
             claims: claims.into_iter().map(|(claim, _)| claim).collect(),
@@ -67,7 +69,7 @@ impl Offsets {
         Some(Offset { middle_ns, error_ns: width.div_ceil(2) })
     }
 
-    /// What the bracket and the claim leave of the offset at an instant.
+    /// The offsets at an instant that bracket and claim leave.
     fn interval(&self, ours_ns: u64) -> Option<[i64; 2]> {
         let bracket = self.brackets.at_or_near(signed(ours_ns))?;
         let both = self.claimed(ours_ns).and_then(|claimed| common(bracket, claimed));
@@ -85,8 +87,9 @@ impl Offsets {
         Some(around(bridge.offset_ns(ours_ns), *bound_ns))
     }
 
-    /// What the record says, if at `(at_ns, error_ns)` the largest error was used.
+    /// The record. `worst` is the instant of the largest error that was used, and that error.
     pub(crate) fn into_record(mut self, worst: Option<(u64, u64)>) -> Between {
+        self.record.offset_ns = self.at(self.record.at_ns).map(|offset| offset.middle_ns);
         if let Some((at_ns, error_ns)) = worst {
             self.record.error_ns = Some(error_ns);
             self.record.error_from = self.source(at_ns);
@@ -116,7 +119,7 @@ fn around(middle: i64, bound_ns: u64) -> [i64; 2] {
     [middle.saturating_sub_unsigned(bound_ns), middle.saturating_add_unsigned(bound_ns)]
 }
 
-/// What two intervals have in common.
+/// The part that is in both intervals.
 fn common(one: [i64; 2], other: [i64; 2]) -> Option<[i64; 2]> {
     let both = [one[0].max(other[0]), one[1].min(other[1])];
     (both[0] <= both[1]).then_some(both)

@@ -72,8 +72,9 @@ impl Ways {
         self.kept.iter().filter(|way| !way.is_lost()).map(Way::probe).collect()
     }
 
-    /// Records them, each direction unless `shown` leaves it out. `tags` are those of the recorder's
-    /// series: response and service time of a request's way, and service time of a reply's.
+    /// Records them, each direction unless `shown` leaves it out. `tags` are those of the
+    /// recorder's series: response and service time of a request's way, and service time of a
+    /// reply's.
     pub(crate) fn record(
         &self,
         offsets: Offsets,

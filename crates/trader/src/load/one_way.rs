@@ -73,11 +73,12 @@ impl TwoClocks {
     /// on. Returns why that is incomplete.
     pub(crate) fn record(self, ways: &Ways, from_to_ns: (u64, u64)) -> (Between, Option<String>) {
         let TwoClocks { flow, ends, shown, recorder, room } = self;
-        let step_ns = ends.step_ns();
+        let (step_ns, clocks) = (ends.step_ns(), ends.clocks());
         let offsets = Offsets::of(&ways.probes(), ends.bridge(&flow), step_ns);
         let tag = |series: &Series| format!("{}.{}", series.name, series.kind.name());
         let tags = [0, 1, 2].map(|index| tag(&series()[index]));
         let between = ways.record(offsets, shown, tags, recorder, from_to_ns);
+        let between = Between { clocks, ..between };
         let failure = (ways.unkept > 0).then(|| {
             format!(
                 "{} requests found no room for their stamps: between two hosts a run keeps those \

@@ -2,12 +2,11 @@
 
 use crate::load::bulk::BulkFlows;
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
-use crate::load::one_way::{self, TwoClocks};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{Raw, greet};
 use crate::load::session::websocket::WebSocket;
-use crate::load::{bare, open_loop, ping_pong};
+use crate::load::{bare, one_way, open_loop, ping_pong};
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
 use host::Scheduling;

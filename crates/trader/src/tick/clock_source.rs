@@ -2,6 +2,7 @@
 //! a tick come from one counter. Between two machines, the conversion of the exchange's stamps
 //! after the run.
 
+use crate::between::ends::identity;
 use crate::between::offsets::Offsets;
 use crate::load::run::{Dialler, TraderError};
 use crate::tick::session::exchange::ExchangeSession;
@@ -83,11 +84,12 @@ impl ClockSource {
         let known = Time { utc: after.utc.clone(), ..known };
         let their_step_ns = theirs.as_ref().map_or(1, |theirs| theirs.clock.step_ns());
         let step_ns = ours.clock.step_ns().max(their_step_ns);
+        let clocks = [identity(&ours), theirs.as_ref().map_or_else(String::new, identity)];
         let theirs = theirs.zip(description.and_then(time_base));
         let bridge = theirs.and_then(|(before, last)| Bridge::new([ours, after], [before, last]));
         let offsets = Offsets::of(&probes(samples), bridge, step_ns);
         let worst = convert(samples, &offsets);
-        let between = offsets.into_record(worst);
+        let between = Between { clocks, ..offsets.into_record(worst) };
         let (exchange_bound_ns, bound_from) = (between.error_ns, between.error_from.clone());
         (Time { exchange_bound_ns, bound_from, ..known }, Some(between))
     }

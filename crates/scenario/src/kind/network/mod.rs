@@ -16,8 +16,13 @@ use plan::process::orders::{BulkPlan, DatagramPlan, OneWayPlan, Wire};
 use record::text::counted;
 use record::{ClientResult, Verdict};
 use std::path::Path;
+use std::sync::OnceLock;
 use steering::SteeredInterrupts;
 use tune::journal::STATE_DEFAULT;
+
+/// The client's clock in all runs of this process against an echo with another clock, so that
+/// `compare` can relate their offsets.
+static NEAR: OnceLock<Clock> = OnceLock::new();
 
 /// The runner.
 pub(crate) struct Network;
@@ -111,7 +116,7 @@ fn wire(launch: &Launch, clock: Option<Clock>) -> Result<Wire, ConductError> {
         );
     }
     let one_way = request.one_way.then(|| OneWayPlan {
-        clock: clock.unwrap_or(launch.clock),
+        clock: clock.unwrap_or_else(|| *NEAR.get_or_init(Clock::calibrate)),
         is_shared,
         shown: launch.conduct.scenario.one_way,
     });
