@@ -42,6 +42,13 @@
 //!
 //! The mark of durability, `durable.mark`. Recovery rejects a log that ends before it.
 //!
+//! # Client ids
+//!
+//! The engine knows orders by number. [`Appender::try_append_named`] keeps the client id of an order
+//! too, and recovery returns those of open orders ([`ReplayedJournal::client_ids`]). A client id is
+//! at most [`CLIENT_ID_BYTES_MAX`] bytes long and takes a record, with a sequence of its own. Journals
+//! of version 1 don't have them; they open, and get them from then on.
+//!
 //! # Losses
 //!
 //! | | `Sync` | `Async` |
@@ -57,6 +64,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod client_ids;
 mod counts;
 mod error;
 mod file;
@@ -64,6 +72,7 @@ mod read;
 mod snapshot;
 mod write;
 
+pub use client_ids::{CLIENT_ID_BYTES_MAX, ClientIdText, ClientIds};
 pub use counts::{EventCounts, InputCounts};
 pub use error::JournalError;
 pub use file::header::{Identity, SEGMENT_BYTES_MAX};

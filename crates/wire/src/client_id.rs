@@ -53,6 +53,12 @@ impl ClientId {
         &self.bytes[..usize::from(self.bytes[CLIENT_ID_BYTES_MAX])]
     }
 
+    /// The text's bytes, then zeros.
+    pub fn padded(&self) -> &[u8; CLIENT_ID_BYTES_MAX] {
+        let (text, _) = self.bytes.split_first_chunk().unwrap_or((&[0; CLIENT_ID_BYTES_MAX], &[]));
+        text
+    }
+
     /// The text. Checks the UTF-8 again, which takes some nanoseconds: on the hot path use
     /// [`ClientId::as_bytes`].
     pub fn as_str(&self) -> &str {

@@ -3,7 +3,7 @@
 //! | bytes | |
 //! |---|---|
 //! | 0..8 | `tpathlog` of a segment, `tpathsnp` of a snapshot |
-//! | 8..12 | version of the format, 1 |
+//! | 8..12 | version of the format, 2; version 1 has no client ids |
 //! | 12..16 | CRC-32C of the other bytes |
 //! | 16..24 | the log: a random number that all its files share |
 //! | 24..32 | sequence of a segment's first record; of a snapshot, the first one after it |
@@ -28,8 +28,9 @@ pub const SEGMENT_BYTES_MAX: u64 = 1 << 36;
 pub(crate) const SEGMENT_RECORDS_MAX: u64 =
     (SEGMENT_BYTES_MAX - HEADER_BYTES as u64) / RECORD_BYTES as u64;
 
-/// The version of records, headers and snapshots that this program reads and writes.
-pub(crate) const VERSION: u32 = 1;
+/// The version of records, headers and snapshots that this program writes. It reads all before it.
+/// Into a segment of an earlier version it may write records of this one.
+pub(crate) const VERSION: u32 = 2;
 
 const CHECK: usize = 12;
 const ENGINE: usize = 40;
@@ -124,7 +125,7 @@ impl Header {
         if half(CHECK) != check(bytes) {
             return Err(Fault::Damaged("its checksum does not match"));
         }
-        if half(8) != VERSION {
+        if !(1..=VERSION).contains(&half(8)) {
             return Err(Fault::Version(half(8)));
         }
         let engine = std::array::from_fn(|byte| bytes[ENGINE + byte]);
@@ -187,10 +188,10 @@ mod tests {
     #[test]
     fn impossible_headers_are_rejected() {
         let mut other = header(FileKind::Segment).encode();
-        other[8] = 2;
+        other[8] = 3;
         let sum = check(&other);
         other[CHECK..16].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(Header::decode(&other, FileKind::Segment), Err(Fault::Version(2)));
+        assert_eq!(Header::decode(&other, FileKind::Segment), Err(Fault::Version(3)));
         let mut impossible = header(FileKind::Segment);
         impossible.identity.limits.open_orders_max = 0;
         let decoded = Header::decode(&impossible.encode(), FileKind::Segment);

@@ -1,11 +1,11 @@
-//! A record of the log: an input, its sequence, and the durable sequence when it was written. Pure:
+//! A record of the log: an input or a client id, its sequence, and the durable sequence when it was written. Pure:
 //! bytes in, bytes out.
 //!
 //! | bytes | |
 //! |---|---|
 //! | 0..8 | sequence |
 //! | 8..16 | durable: when this was written, all sequences below were on the disk |
-//! | 16..88 | the input (`engine::Input::to_bytes`) |
+//! | 16..88 | the input (`engine::Input::to_bytes`), or a client id (`client_ids.rs`) |
 //! | 88..92 | bytes of the input, 72 |
 //! | 92..96 | CRC-32C of all bytes before it |
 //!
@@ -20,11 +20,11 @@
 //! 32. If the end of a sector splits a record, no part is all zeros when written: an input's kind
 //! is in its first 32 bytes, its length in its last. So a record that a power failure left
 //! incomplete has a zero part. An invalid record without a zero part was changed by something else.
-//! something else.
-
-use engine::{DecodeError, Input};
 
 use crc32c::crc32c;
+use engine::{DecodeError, Input};
+
+use crate::client_ids::Content;
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 96;
@@ -47,7 +47,7 @@ pub(crate) type Bytes = [u8; RECORD_BYTES];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordSlot {
     /// A complete record.
-    Record { sequence: u64, durable: u64, input: Result<Input, DecodeError> },
+    Record { sequence: u64, durable: u64, content: Result<Content, DecodeError> },
     /// Zeros.
     Nothing,
     /// Something else.
@@ -77,7 +77,7 @@ pub(crate) fn read(bytes: &Bytes) -> RecordSlot {
     RecordSlot::Record {
         sequence: u64_at(bytes, 0),
         durable: u64_at(bytes, DURABLE),
-        input: Input::from_bytes(&input),
+        content: Content::from_bytes(&input),
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_record_comes_back() {
         let bytes = encode(5, 3, &input().to_bytes());
-        let expected = RecordSlot::Record { sequence: 5, durable: 3, input: Ok(input()) };
+        let expected = RecordSlot::Record { sequence: 5, durable: 3, content: Ok(Content::Input(input())) };
         assert_eq!(read(&bytes), expected);
         assert_eq!(read(&[0; RECORD_BYTES]), RecordSlot::Nothing);
     }
@@ -149,7 +149,7 @@ mod tests {
     fn what_is_whole_but_means_nothing_is_told_apart() {
         let mut unknown = input().to_bytes();
         unknown[8] = 99;
-        let RecordSlot::Record { input: Err(error), .. } = read(&encode(0, 0, &unknown)) else {
+        let RecordSlot::Record { content: Err(error), .. } = read(&encode(0, 0, &unknown)) else {
             panic!("it is whole");
         };
         assert_eq!((error.field, error.found), ("kind", 99));

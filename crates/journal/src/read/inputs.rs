@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use engine::Input;
 
+use crate::client_ids::Content;
 use crate::error::JournalError;
 use crate::file::directory::Directory;
 use crate::file::header::{FileKind, Header};
 use crate::file::segment::{byte_of, end_of};
 use crate::read::segment::{Log, Reader, read_header};
 
-/// The inputs of a log with their sequences. Ends at the first incomplete record, or with an error.
+/// The inputs of a log with their sequences, which skip those of client ids. Ends at the first incomplete record, or with an error.
 #[derive(Debug)]
 pub struct Inputs {
     directory: Directory,
@@ -67,7 +68,6 @@ impl Inputs {
     ///
     /// # Errors
     /// If there is no journal, or a file is not one of its own.
-    /// No journal there; or a file that is none of its own.
     pub fn open(path: &Path) -> Result<Inputs, JournalError> {
         let directory = Directory::new(path);
         let first = directory.segments()?.first().copied();
@@ -98,18 +98,19 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// The sequence of the next input.
+    /// The sequence of the next record.
     pub fn next_sequence(&self) -> u64 {
         self.next
     }
 
-    fn next_input(&mut self) -> Result<Option<(u64, Input)>, JournalError> {
+    /// The next record; after an error, don't call it again.
+    pub(crate) fn next_content(&mut self) -> Result<Option<(u64, Content)>, JournalError> {
         loop {
             if let Some(reader) = &mut self.reader {
-                if let Some(input) = reader.next_input()? {
+                if let Some(content) = reader.next_content()? {
                     let sequence = self.next;
                     self.next += 1;
-                    return Ok(Some((sequence, input)));
+                    return Ok(Some((sequence, content)));
                 }
                 if !reader.is_read() {
                     return Ok(None);
@@ -173,9 +174,16 @@ impl Iterator for Inputs {
         if self.is_over {
             return None;
         }
-        let next = self.next_input().transpose();
-        self.is_over = !matches!(next, Some(Ok(_)));
-        next
+        loop {
+            let next = match self.next_content() {
+                Ok(Some((_, Content::ClientId(_)))) => continue,
+                Ok(Some((sequence, Content::Input(input)))) => return Some(Ok((sequence, input))),
+                Ok(None) => None,
+                Err(error) => Some(Err(error)),
+            };
+            self.is_over = true;
+            return next;
+        }
     }
 }
 

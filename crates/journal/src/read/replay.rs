@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use engine::{Engine, Input};
+use engine::Engine;
 
+use crate::client_ids::{ClientIds, Content};
 use crate::counts::{EventCounts, InputCounts};
 use crate::error::JournalError;
 use crate::file::directory::{Access, Directory};
@@ -18,9 +19,11 @@ use crate::snapshot::{self, Snapshot};
 pub struct ReplayedJournal {
     /// The state before [`ReplayedJournal::next_sequence`].
     pub engine: Engine,
+    /// The client ids of the open orders.
+    pub client_ids: ClientIds,
     /// The engine of the journal.
     pub identity: Identity,
-    /// The next input.
+    /// The sequence of the next record: an input's or a client id's.
     pub next_sequence: u64,
     /// The engine's state hash.
     pub state_hash: u64,
@@ -39,6 +42,7 @@ pub struct ReplayedJournal {
 /// An engine and its position in the log.
 pub(crate) struct Start {
     pub engine: Engine,
+    pub client_ids: ClientIds,
     pub sequence: u64,
     pub from_snapshot: Option<u64>,
     pub snapshots_rejected: Vec<JournalError>,
@@ -49,7 +53,6 @@ pub(crate) struct Start {
 /// # Errors
 /// If there is no journal or it has an active writer; damage other than a torn tail; a missing
 /// segment.
-/// missing.
 pub fn replay(path: &Path) -> Result<ReplayedJournal, JournalError> {
     let directory = Directory::new(path);
     let _lock = directory.lock(Access::Read)?;
@@ -66,7 +69,8 @@ pub fn replay_and_save(path: &Path) -> Result<(ReplayedJournal, Snapshot), Journ
     let _lock = directory.lock(Access::Write)?;
     let log = find(&directory)?.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
     let (replayed, _) = recover(&directory, log)?;
-    let saved = snapshot::write(&directory, log, replayed.next_sequence, &replayed.engine)?;
+    let state = (&replayed.engine, &replayed.client_ids);
+    let saved = snapshot::write(&directory, log, replayed.next_sequence, state)?;
     Ok((replayed, saved))
 }
 
@@ -98,9 +102,15 @@ pub(crate) fn start(directory: &Directory, log: Log) -> Result<Start, JournalErr
     let mut snapshots_rejected = Vec::new();
     for sequence in directory.snapshots()?.into_iter().rev() {
         match snapshot::load(&directory.snapshot(sequence), Some(log), sequence) {
-            Ok(engine) => {
+            Ok((engine, client_ids)) => {
                 let from_snapshot = Some(sequence);
-                return Ok(Start { engine, sequence, from_snapshot, snapshots_rejected });
+                return Ok(Start {
+                    engine,
+                    client_ids,
+                    sequence,
+                    from_snapshot,
+                    snapshots_rejected,
+                });
             }
             Err(error) => snapshots_rejected.push(error),
         }
@@ -113,7 +123,8 @@ pub(crate) fn start(directory: &Directory, log: Log) -> Result<Start, JournalErr
     }
     let Identity { instruments, limits } = log.identity;
     let engine = Engine::new(instruments, limits);
-    Ok(Start { engine, sequence: 0, from_snapshot: None, snapshots_rejected })
+    let (client_ids, from_snapshot) = (ClientIds::default(), None);
+    Ok(Start { engine, client_ids, sequence: 0, from_snapshot, snapshots_rejected })
 }
 
 /// Replays a log without an active writer, and finds its end.
@@ -121,19 +132,22 @@ pub(crate) fn recover(
     directory: &Directory,
     log: Log,
 ) -> Result<(ReplayedJournal, LogEnd), JournalError> {
-    let Start { mut engine, sequence, from_snapshot, snapshots_rejected } = start(directory, log)?;
+    let Start { mut engine, mut client_ids, sequence, from_snapshot, snapshots_rejected } =
+        start(directory, log)?;
     let (mut counts, mut events) = (InputCounts::default(), EventCounts::default());
     let mut inputs = Inputs::from(directory, log, sequence)?;
-    for input in &mut inputs {
-        let (_, input) = input?;
-        counts.add(&input.command);
-        engine.apply(&input, &mut |event| events.add(&event));
+    while let Some((_, content)) = inputs.next_content()? {
+        if let Content::Input(input) = &content {
+            counts.add(&input.command);
+        }
+        client_ids.apply(&content, &mut engine, |event| events.add(event));
     }
     let end = inputs.end()?;
     mark::check(directory, Some(log), end.next)?;
     let replayed = ReplayedJournal {
         state_hash: engine.state_hash(),
         engine,
+        client_ids,
         identity: log.identity,
         next_sequence: end.next,
         from_snapshot,
@@ -145,12 +159,12 @@ pub(crate) fn recover(
     Ok((replayed, end))
 }
 
-/// Applies the inputs of a log up to `to`, exclusive. A writer may be active if all inputs below
+/// Applies the records of a log up to `to`, exclusive. A writer may be active if all inputs below
 /// `to` are written.
 pub(crate) fn apply_to(
     directory: &Directory,
     log: Log,
-    engine: &mut Engine,
+    (engine, client_ids): (&mut Engine, &mut ClientIds),
     from: u64,
     to: u64,
 ) -> Result<(), JournalError> {
@@ -158,12 +172,9 @@ pub(crate) fn apply_to(
         return Ok(());
     }
     let mut inputs = Inputs::from(directory, log, from)?;
-    let mut apply = |(sequence, input): (u64, Input)| {
-        engine.apply(&input, &mut |_| {});
-        sequence + 1
-    };
-    for input in &mut inputs {
-        if apply(input?) == to {
+    while let Some((sequence, content)) = inputs.next_content()? {
+        client_ids.apply(&content, engine, |_| {});
+        if sequence + 1 == to {
             return Ok(());
         }
     }

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use engine::Input;
 
+use crate::client_ids::Content;
 use crate::error::JournalError;
 use crate::file::header::{Fault, FileKind, HEADER_BYTES, Header, Identity};
 use crate::file::record::{Bytes, RECORD_BYTES, RecordSlot, is_torn, read};
@@ -85,21 +86,21 @@ impl<R: Read> Reader<R> {
         self.next == end_of(&self.header)
     }
 
-    /// The next input; always `None` after the last.
-    pub fn next_input(&mut self) -> Result<Option<Input>, JournalError> {
+    /// The next record's content; always `None` after the last.
+    pub fn next_content(&mut self) -> Result<Option<Content>, JournalError> {
         if self.is_read() || self.end.is_some() {
             return Ok(None);
         }
         let (bytes, length) = self.read_place()?;
         match read(&bytes) {
-            RecordSlot::Record { sequence, input, .. } if sequence == self.next => {
-                let input = input.map_err(|source| JournalError::Unreadable {
+            RecordSlot::Record { sequence, content, .. } if sequence == self.next => {
+                let content = content.map_err(|source| JournalError::Unreadable {
                     path: self.path.clone(),
                     sequence,
                     source,
                 })?;
                 self.next += 1;
-                Ok(Some(input))
+                Ok(Some(content))
             }
             _ => {
                 self.end = Some((bytes, length));
@@ -198,7 +199,7 @@ pub struct SegmentRead {
     pub dirty_end: u64,
 }
 
-/// Reads the inputs of one segment from any source. `name` is for errors.
+/// Reads the inputs of one segment from any source; leaves out client ids. `name` is for errors.
 ///
 /// # Errors
 /// If the bytes are not a segment of this version; damage other than a torn tail; an unreadable
@@ -210,8 +211,10 @@ pub fn read_segment(
 ) -> Result<SegmentRead, JournalError> {
     let mut reader = Reader::new(bytes, name, None)?;
     let header = reader.header;
-    while let Some(input) = reader.next_input()? {
-        show(reader.next - 1, input);
+    while let Some(content) = reader.next_content()? {
+        if let Content::Input(input) = content {
+            show(reader.next - 1, input);
+        }
     }
     let next_sequence = reader.next;
     let end = byte_of(&header, next_sequence);

@@ -42,8 +42,8 @@ fn at(number: usize) -> usize {
 fn scan(bytes: &[u8]) -> Result<(u64, u64), JournalError> {
     let mut reader = Reader::new(bytes, Path::new("segment"), None)?;
     let mut count = 0;
-    while let Some(found) = reader.next_input()? {
-        assert_eq!(found, input(FIRST + count));
+    while let Some(found) = reader.next_content()? {
+        assert_eq!(found, Content::Input(input(FIRST + count)));
         count += 1;
     }
     Ok((count, reader.judge()?))

@@ -1,10 +1,10 @@
-//! The file of a snapshot: a header, the engine's pieces, and its state hash.
+//! The file of a snapshot: a header, the engine's pieces, client ids, and the engine's state hash.
 //!
 //! | bytes | |
 //! |---|---|
 //! | 0..128 | header, as a segment's |
-//! | 128.. | `engine::Saved` pieces, 72 bytes each |
-//! | then 8 | number of pieces |
+//! | 128.. | `engine::SavedItem` pieces, then client ids (`client_ids.rs`), 72 bytes each |
+//! | then 8 | number of both |
 //! | then 8 | the engine's state hash |
 //! | then 4 | CRC-32C of everything between the header and this |
 //!
@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{DecodeError, Engine, SavedItem, StateHash};
 
+use crate::client_ids::{ClientIds, Content, OrderClientId};
 use crate::error::JournalError;
 use crate::file::directory::Directory;
 use crate::file::header::{FileKind, HEADER_BYTES, Header};
@@ -42,20 +43,23 @@ pub struct Snapshot {
     pub state_hash: u64,
 }
 
-/// Writes the state of an engine that has applied all inputs before `sequence`.
+/// Writes the state of an engine that has applied all inputs before `sequence`, and the client ids
+/// of its orders.
 pub(crate) fn write(
     directory: &Directory,
     log: Log,
     sequence: u64,
-    engine: &Engine,
+    state: (&Engine, &ClientIds),
 ) -> Result<Snapshot, JournalError> {
+    // A client id belongs to the input after it, which this state does not have.
+    let sequence = sequence - u64::from(state.1.awaits_input());
     sync_log(directory, sequence)?;
     let path = directory.snapshot(sequence);
     let Log { number, identity } = log;
     let header = Header { kind: FileKind::Snapshot, log: number, sequence, records: 0, identity };
     let mut state_hash = 0;
     directory.publish(&path, |file| {
-        let written = write_pieces(file, &header, engine);
+        let written = write_pieces(file, &header, state);
         state_hash = written.map_err(|source| JournalError::writing(&path, 0, source))?;
         Ok(())
     })?;
@@ -71,7 +75,11 @@ fn sync_log(directory: &Directory, sequence: u64) -> Result<(), JournalError> {
     synced.map_err(|source| JournalError::NotDurable { path, source })
 }
 
-fn write_pieces(file: &mut File, header: &Header, engine: &Engine) -> std::io::Result<u64> {
+fn write_pieces(
+    file: &mut File,
+    header: &Header,
+    (engine, client_ids): (&Engine, &ClientIds),
+) -> std::io::Result<u64> {
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
     out.write_all(&header.encode())?;
     let (mut pieces, mut check, mut hash) = (0_u64, crc32c(&[]), StateHash::new());
@@ -86,6 +94,12 @@ fn write_pieces(file: &mut File, header: &Header, engine: &Engine) -> std::io::R
         }
     });
     written?;
+    for one in client_ids.all() {
+        let bytes = one.to_bytes();
+        pieces += 1;
+        check = crc32c_append(check, &bytes);
+        out.write_all(&bytes)?;
+    }
     let hash = hash.finish();
     for word in [pieces, hash] {
         check = crc32c_append(check, &word.to_le_bytes());
@@ -96,8 +110,12 @@ fn write_pieces(file: &mut File, header: &Header, engine: &Engine) -> std::io::R
     Ok(hash)
 }
 
-/// The engine of a snapshot. Checks the whole file first.
-pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engine, JournalError> {
+/// The engine of a snapshot and the client ids of its orders. Checks the whole file first.
+pub(crate) fn load(
+    path: &Path,
+    log: Option<Log>,
+    sequence: u64,
+) -> Result<(Engine, ClientIds), JournalError> {
     let VerifiedSnapshot { mut file, pieces, state_hash } = check(path, log, sequence)?;
     let failed = |source| JournalError::system("read", path, source);
     let invalid = |why: String| JournalError::Snapshot { path: path.to_owned(), why };
@@ -105,10 +123,12 @@ pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engin
     let mut pieces = Pieces {
         source: BufReader::with_capacity(BUFFER_BYTES, file),
         left: pieces,
+        client_ids: ClientIds::default(),
         stopped: None,
     };
     let engine = Engine::restore(&mut pieces);
-    match pieces.stopped {
+    let Pieces { client_ids, stopped, .. } = pieces;
+    match stopped {
         Some(PieceFault::Unread(source)) => return Err(failed(source)),
         Some(PieceFault::Unknown(error)) => return Err(invalid(error.to_string())),
         None => {}
@@ -119,7 +139,7 @@ pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engin
         let why = format!("its state hash is {state_hash:016x}, but its state has {found:016x}");
         return Err(invalid(why));
     }
-    Ok(engine)
+    Ok((engine, client_ids))
 }
 
 /// A snapshot's file with the right checksums.
@@ -167,10 +187,11 @@ pub(crate) fn check(
     Ok(VerifiedSnapshot { file: source.into_inner(), pieces, state_hash: word(8) })
 }
 
-/// The pieces of a snapshot; ends early at an unreadable one.
+/// The engine's pieces of a snapshot; ends early at an unreadable one. Puts the client ids aside.
 struct Pieces {
     source: BufReader<File>,
     left: u64,
+    client_ids: ClientIds,
     stopped: Option<PieceFault>,
 }
 
@@ -183,21 +204,30 @@ impl Iterator for &mut Pieces {
     type Item = SavedItem;
 
     fn next(&mut self) -> Option<SavedItem> {
-        if self.left == 0 {
-            return None;
-        }
-        self.left -= 1;
-        let mut bytes = [0; SavedItem::BYTES];
-        let piece = match self.source.read_exact(&mut bytes) {
-            Ok(()) => SavedItem::from_bytes(&bytes).map_err(PieceFault::Unknown),
-            Err(error) => Err(PieceFault::Unread(error)),
-        };
-        match piece {
-            Ok(piece) => Some(piece),
-            Err(stopped) => {
-                (self.left, self.stopped) = (0, Some(stopped));
-                None
+        while self.left > 0 {
+            self.left -= 1;
+            match self.read() {
+                Ok(Piece::Engine(item)) => return Some(item),
+                Ok(Piece::ClientId(one)) => self.client_ids.insert(one),
+                Err(stopped) => (self.left, self.stopped) = (0, Some(stopped)),
             }
         }
+        None
+    }
+}
+
+enum Piece {
+    Engine(SavedItem),
+    ClientId(OrderClientId),
+}
+
+impl Pieces {
+    fn read(&mut self) -> Result<Piece, PieceFault> {
+        let mut bytes = [0; SavedItem::BYTES];
+        self.source.read_exact(&mut bytes).map_err(PieceFault::Unread)?;
+        if let Ok(Content::ClientId(one)) = Content::from_bytes(&bytes) {
+            return Ok(Piece::ClientId(one));
+        }
+        SavedItem::from_bytes(&bytes).map(Piece::Engine).map_err(PieceFault::Unknown)
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use engine::Engine;
 
+use crate::client_ids::ClientIds;
 use crate::error::JournalError;
 use crate::file::directory::Directory;
 use crate::file::segment::end_of;
@@ -19,6 +20,7 @@ pub struct Snapshotter {
     directory: Directory,
     log: Log,
     engine: Engine,
+    client_ids: ClientIds,
     next: u64,
     snapshots_rejected: Vec<JournalError>,
 }
@@ -32,8 +34,9 @@ impl Snapshotter {
         let directory = Directory::new(path);
         let log = replay::find(&directory)?;
         let log = log.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
-        let Start { engine, sequence, snapshots_rejected, .. } = replay::start(&directory, log)?;
-        Ok(Snapshotter { directory, log, engine, next: sequence, snapshots_rejected })
+        let Start { engine, client_ids, sequence: next, snapshots_rejected, .. } =
+            replay::start(&directory, log)?;
+        Ok(Snapshotter { directory, log, engine, client_ids, next, snapshots_rejected })
     }
 
     /// The first input that it has not applied.
@@ -53,7 +56,8 @@ impl Snapshotter {
     /// If they are not all there, or one can't be read. It is then unusable.
     pub fn advance(&mut self, to: u64) -> Result<(), JournalError> {
         let from = self.next;
-        replay::apply_to(&self.directory, self.log, &mut self.engine, from, to)?;
+        let state = (&mut self.engine, &mut self.client_ids);
+        replay::apply_to(&self.directory, self.log, state, from, to)?;
         self.next = self.next.max(to);
         Ok(())
     }
@@ -63,7 +67,8 @@ impl Snapshotter {
     /// # Errors
     /// If the file can't be written; then none appears.
     pub fn save(&self) -> Result<Snapshot, JournalError> {
-        snapshot::write(&self.directory, self.log, self.next, &self.engine)
+        let state = (&self.engine, &self.client_ids);
+        snapshot::write(&self.directory, self.log, self.next, state)
     }
 }
 

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use engine::{Command, Input};
 use ipc::ring::Producer;
 
+use crate::client_ids::{ClientIdText, OrderClientId, named_order};
 use crate::error::JournalError;
 use crate::write::options::{Mode, Options};
 use crate::write::state::{JournalState, WriterState};
@@ -90,16 +91,31 @@ impl Appender {
     pub fn try_append(&mut self, input: &Input) -> Result<u64, AppendError> {
         let sequence = self.next;
         if let Some(kept) = &mut self.kept {
-            let reserve = if adds_risk(&input.command) { kept.reserve } else { 0 };
-            if sequence + reserve >= kept.shared.room_end() {
-                return Err(kept.why_no_room());
-            }
-            if kept.producer.try_send(&input.to_bytes()).is_err() {
-                return Err(kept.full());
-            }
+            kept.check_room_for(&input.command, sequence)?;
+            kept.send(&input.to_bytes())?;
         }
         self.next = sequence + 1;
         Ok(sequence)
+    }
+
+    /// The same for a new order or an amendment that gives its order this client id: appends the
+    /// client id too, which takes the sequence before the input's. A journal that stores nothing
+    /// gives it no sequence.
+    ///
+    /// # Errors
+    /// As [`Appender::try_append`]. The client id may be in the log then, where it has no effect.
+    #[inline]
+    pub fn try_append_named(
+        &mut self,
+        client_id: &ClientIdText,
+        input: &Input,
+    ) -> Result<u64, AppendError> {
+        if let (Some(kept), Some(order_id)) = (&mut self.kept, named_order(&input.command)) {
+            kept.check_room_for(&input.command, self.next + 1)?;
+            kept.send(&OrderClientId { order_id, text: *client_id }.to_bytes())?;
+            self.next += 1;
+        }
+        self.try_append(input)
     }
 
     /// Checks that there is more room on the disk than the reserve for cancels.
@@ -132,7 +148,7 @@ impl Appender {
         Ok(())
     }
 
-    /// The sequence of the next input.
+    /// The sequence of the next record.
     #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.next
@@ -175,6 +191,21 @@ impl Appender {
 }
 
 impl Destination {
+    /// Checks that the disk has room for a command with this sequence.
+    #[inline]
+    fn check_room_for(&self, command: &Command, sequence: u64) -> Result<(), AppendError> {
+        let reserve = if adds_risk(command) { self.reserve } else { 0 };
+        match sequence + reserve >= self.shared.room_end() {
+            true => Err(self.why_no_room()),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: &[u8; Input::BYTES]) -> Result<(), AppendError> {
+        self.producer.try_send(bytes).map_err(|_| self.full())
+    }
+
     #[cold]
     fn full(&self) -> AppendError {
         AppendError::Full { limit: "ring_slots", max: self.ring_slots.into() }

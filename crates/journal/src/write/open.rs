@@ -11,6 +11,7 @@ use ipc::ring::{Producer, Producers, Ring, Shape};
 use ipc::wait::Wait;
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use crate::client_ids::ClientIds;
 use crate::counts::{EventCounts, InputCounts};
 use crate::error::JournalError;
 use crate::file::directory::{Access, Directory, Lock};
@@ -82,6 +83,7 @@ fn begin(identity: Identity) -> Result<(Log, ReplayedJournal, LogEnd), JournalEr
     let replayed = ReplayedJournal {
         state_hash: engine.state_hash(),
         engine,
+        client_ids: ClientIds::default(),
         identity,
         next_sequence: 0,
         from_snapshot: None,

@@ -1,0 +1,175 @@
+//! Client ids of open orders, which the engine does not keep: their records in the log, and the map
+//! from order to client id that a replay gives.
+//!
+//! The record of a client id comes before the input that gives an order that id, so that an order
+//! in the log is never without its client id. It counts if the engine accepts that input. It has
+//! the place of an input: a sequence of its own, and 72 bytes in the same record, little-endian:
+//!
+//! | bytes | |
+//! |---|---|
+//! | 0..8 | the order's id |
+//! | 8 | kind, 128: above the kinds of the engine's own records |
+//! | 9..72 | the client id: UTF-8, then zeros |
+//!
+//! In a snapshot, these records follow the engine's pieces, by order id.
+
+use std::collections::BTreeMap;
+
+use engine::{Command, DecodeError, Engine, Event, Input};
+
+/// The longest client id that a journal keeps, in bytes of UTF-8.
+pub const CLIENT_ID_BYTES_MAX: usize = Input::BYTES - TEXT;
+
+const KIND: usize = 8;
+const TEXT: usize = 9;
+/// Kinds of the engine's own records are below 128.
+const CLIENT_ID: u8 = 128;
+
+/// The text of a client id, padded with zeros: 1 to [`CLIENT_ID_BYTES_MAX`] bytes of UTF-8 without
+/// control characters.
+pub type ClientIdText = [u8; CLIENT_ID_BYTES_MAX];
+
+/// The content of a record of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Input(Input),
+    ClientId(OrderClientId),
+}
+
+/// The client id of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OrderClientId {
+    pub order_id: u64,
+    pub text: ClientIdText,
+}
+
+impl Content {
+    pub fn from_bytes(bytes: &[u8; Input::BYTES]) -> Result<Content, DecodeError> {
+        match bytes[KIND] {
+            CLIENT_ID => OrderClientId::from_bytes(bytes).map(Content::ClientId),
+            _ => Input::from_bytes(bytes).map(Content::Input),
+        }
+    }
+}
+
+impl OrderClientId {
+    pub fn to_bytes(self) -> [u8; Input::BYTES] {
+        let mut bytes = [0; Input::BYTES];
+        bytes[..KIND].copy_from_slice(&self.order_id.to_le_bytes());
+        bytes[KIND] = CLIENT_ID;
+        bytes[TEXT..].copy_from_slice(&self.text);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; Input::BYTES]) -> Result<OrderClientId, DecodeError> {
+        let text: ClientIdText = std::array::from_fn(|byte| bytes[TEXT + byte]);
+        let invalid = |at: usize| {
+            let byte = (TEXT + at).min(Input::BYTES - 1);
+            DecodeError { field: "client id", byte, found: bytes[byte] }
+        };
+        let length = client_id_text(&text).len();
+        if let Some(after) = text[length..].iter().position(|byte| *byte != 0) {
+            return Err(invalid(length + after));
+        }
+        let valid = std::str::from_utf8(&text[..length]);
+        let valid = valid.map_err(|error| invalid(error.valid_up_to()))?;
+        match valid.char_indices().find(|(_, char)| char.is_control()) {
+            Some((at, _)) => Err(invalid(at)),
+            None if length == 0 => Err(invalid(0)),
+            None => {
+                let order_id = u64::from_le_bytes(std::array::from_fn(|byte| bytes[byte]));
+                Ok(OrderClientId { order_id, text })
+            }
+        }
+    }
+}
+
+/// The text without its padding.
+fn client_id_text(text: &ClientIdText) -> &[u8] {
+    let length = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    &text[..length]
+}
+
+/// The client ids of the open orders of an engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientIds {
+    by_order: BTreeMap<u64, ClientIdText>,
+    /// The last record, until the next input is applied.
+    next: Option<OrderClientId>,
+}
+
+impl ClientIds {
+    /// The client id of an open order; `None` if the log does not have it: an earlier version wrote
+    /// the order, or nobody gave it one.
+    #[must_use]
+    pub fn get(&self, order_id: u64) -> Option<&str> {
+        let text = self.by_order.get(&order_id)?;
+        // Always UTF-8: only `from_bytes` makes an entry.
+        std::str::from_utf8(client_id_text(text)).ok()
+    }
+
+    /// Number of open orders with a client id.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.by_order.len()
+    }
+
+    /// Whether the last record was a client id, which the next input needs.
+    pub(crate) fn awaits_input(&self) -> bool {
+        self.next.is_some()
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = OrderClientId> {
+        self.by_order.iter().map(|(order_id, text)| OrderClientId {
+            order_id: *order_id,
+            text: *text,
+        })
+    }
+
+    pub(crate) fn insert(&mut self, OrderClientId { order_id, text }: OrderClientId) {
+        self.by_order.insert(order_id, text);
+    }
+
+    /// Applies a record of the log; an input goes to the engine.
+    pub(crate) fn apply(
+        &mut self,
+        content: &Content,
+        engine: &mut Engine,
+        mut events: impl FnMut(&Event),
+    ) {
+        let input = match content {
+            Content::ClientId(next) => return self.next = Some(*next),
+            Content::Input(input) => input,
+        };
+        let given = self.next.take();
+        let mut given = given.filter(|given| named_order(&input.command) == Some(given.order_id));
+        engine.apply(input, &mut |event| {
+            match event {
+                // An order that is not accepted, or an amendment: the order keeps its client id.
+                Event::Rejected { .. } => given = None,
+                Event::Done { order, .. } => {
+                    self.by_order.remove(&order.order_id);
+                    given = given.filter(|given| given.order_id != order.order_id);
+                }
+                _ => {}
+            }
+            events(&event);
+        });
+        if let Some(given) = given {
+            self.insert(given);
+        }
+    }
+}
+
+/// The order that a command may give a client id.
+pub(crate) fn named_order(command: &Command) -> Option<u64> {
+    match command {
+        Command::New(order) => Some(order.order_id),
+        Command::Amend(amend) => Some(amend.order_id),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "client_ids_tests.rs"]
+mod tests;
