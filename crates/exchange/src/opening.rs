@@ -17,19 +17,23 @@ use crate::start_book::{self, StartBook};
 use engine::{Command, Engine, NewOrder, SavedItem};
 use feed::Channel;
 use flow::Script;
-use journal::{Identity, ReplayedJournal};
+use journal::{ClientIds, Identity, ReplayedJournal};
 use std::net::SocketAddr;
 use transport::datagram::{DatagramSender, Recipients, SendOptions};
 use wire::{ClientId, OrderId};
 
+const _: () = assert!(journal::CLIENT_ID_BYTES_MAX == wire::client_id::CLIENT_ID_BYTES_MAX);
+
 /// State recovered from a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// Inputs in the journal; 0 if it is new.
+    /// Records in the journal, inputs and client ids; 0 if it is new.
     pub inputs: u64,
-    /// Clients' orders that are still open. Each now has its `order_id` as its client id, because
-    /// the journal does not hold client ids.
+    /// Clients' orders that are still open.
     pub client_orders: usize,
+    /// Those of them without a client id in the journal, which an earlier version wrote. Each now
+    /// has its `order_id` as its client id.
+    pub orders_without_client_id: usize,
     /// Description of the bytes after the last complete record, which were cut.
     pub cut: Option<String>,
     /// Why snapshots could not be used, one text each.
@@ -59,7 +63,8 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     let Journal { directory, options } = journal;
     let identity = Identity { instruments: shape.0, limits: shape.1 };
     let (appender, replayed) = journal::open(directory, identity, *options)?;
-    let ReplayedJournal { engine, next_sequence, cut, snapshots_rejected, .. } = replayed;
+    let ReplayedJournal { engine, client_ids, next_sequence, cut, snapshots_rejected, .. } =
+        replayed;
     if script.is_some() && next_sequence > 0 {
         return Err(ConfigError::FlowAfterRecovery);
     }
@@ -73,7 +78,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
         (start, instruments) = changed_instruments(config, &engine);
     }
     let ahead_ns = time_ns(&engine).saturating_sub((config.wall_ns)());
-    let open_orders = client_orders(&engine, accounts.len() as u32);
+    let open_orders = client_orders(&engine, &client_ids, accounts.len() as u32);
     let known = known(&engine, &accounts);
     let appender = (appender, options.mode);
     let sequencer =
@@ -82,6 +87,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     let recovery = Recovery {
         inputs: next_sequence,
         client_orders: open_orders.as_ref().map_or(0, Vec::len),
+        orders_without_client_id: without_client_id(&open_orders, &client_ids),
         cut: cut.map(|cut| cut.to_string()),
         snapshots_refused: snapshots_rejected.iter().map(ToString::to_string).collect(),
         ahead_ns,
@@ -250,16 +256,27 @@ fn known(engine: &Engine, accounts: &[RegisteredAccount]) -> Vec<(String, KnownA
 /// A recovered order: its tag, the client's order, and the engine's.
 type RestoredOrder = (u32, ClientOrder, engine::NewOrder);
 
+/// The number of orders whose client ids the journal does not have.
+fn without_client_id<E>(orders: &Result<Vec<RestoredOrder>, E>, client_ids: &ClientIds) -> usize {
+    let is_without = |(_, order, _): &&RestoredOrder| client_ids.get(order.order_id).is_none();
+    orders.iter().flatten().filter(is_without).count()
+}
+
 /// The clients' open orders in an engine; the error is an order of an unknown account.
-fn client_orders(engine: &Engine, accounts: u32) -> Result<Vec<RestoredOrder>, engine::NewOrder> {
+fn client_orders(
+    engine: &Engine,
+    client_ids: &ClientIds,
+    accounts: u32,
+) -> Result<Vec<RestoredOrder>, engine::NewOrder> {
     let mut orders = Ok(Vec::new());
     engine.save(&mut |piece| {
         let SavedItem::Order { order, .. } = piece else { return };
         if order.account == EXCHANGE_ACCOUNT {
             return;
         }
-        let text = OrderId::from_u64(order.order_id).text();
-        let client_id = std::str::from_utf8(&text).ok().and_then(|text| ClientId::new(text).ok());
+        let order_id = OrderId::from_u64(order.order_id).text();
+        let text = client_ids.get(order.order_id).or(std::str::from_utf8(&order_id).ok());
+        let client_id = text.and_then(|text| ClientId::new(text).ok());
         match (client_id, &mut orders) {
             (Some(client_id), Ok(orders)) if order.account <= accounts => {
                 let client_order = ClientOrder {

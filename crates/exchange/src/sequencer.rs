@@ -6,6 +6,7 @@ use engine::{Command, Engine, EngineLimits, Event, Input, NewOrder, Reject, Side
 use journal::{AppendError, Appender, JournalState, Mode};
 use std::hint::black_box;
 use std::time::Duration;
+use wire::ClientId;
 
 /// How often the start retries while the journal is full, and how long it waits each time.
 const START_TRIES_MAX: u32 = 10_000;
@@ -188,7 +189,8 @@ impl Sequencer {
         self.orders + 1
     }
 
-    /// Appends an input to the journal and executes it. Returns its number there.
+    /// Appends an input to the journal and executes it; of a new order or an amendment, also the
+    /// client id that it gives its order. Returns the input's number there.
     ///
     /// # Errors
     /// The journal does not take it; the engine has not executed it.
@@ -196,9 +198,13 @@ impl Sequencer {
     pub fn execute(
         &mut self,
         input: &Input,
+        client_id: Option<&ClientId>,
         events: &mut impl FnMut(NumberedEvent),
     ) -> Result<u64, AppendError> {
-        let number = self.journal.try_append(input)?;
+        let number = match client_id {
+            Some(client_id) => self.journal.try_append_named(client_id.padded(), input)?,
+            None => self.journal.try_append(input)?,
+        };
         if self.inputs.len() < self.inputs_max {
             self.inputs.push(*input);
         } else {

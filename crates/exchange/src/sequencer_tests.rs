@@ -30,7 +30,7 @@ fn order(sequencer: &Sequencer, instrument: u16, price_ticks: i64) -> Command {
 fn execute(sequencer: &mut Sequencer, command: Command) -> Vec<(i64, i64)> {
     let mut numbers = Vec::new();
     let input = Input { time_ns: sequencer.next_order_id(), command };
-    let executed = sequencer.execute(&input, &mut |numbered| {
+    let executed = sequencer.execute(&input, None, &mut |numbered| {
         numbers.push((numbered.order_book_sequence, numbered.trade_id));
     });
     assert!(executed.is_ok());

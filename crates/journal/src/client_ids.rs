@@ -120,10 +120,9 @@ impl ClientIds {
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = OrderClientId> {
-        self.by_order.iter().map(|(order_id, text)| OrderClientId {
-            order_id: *order_id,
-            text: *text,
-        })
+        self.by_order
+            .iter()
+            .map(|(order_id, text)| OrderClientId { order_id: *order_id, text: *text })
     }
 
     pub(crate) fn insert(&mut self, OrderClientId { order_id, text }: OrderClientId) {

@@ -79,7 +79,7 @@ fn open_orders_have_the_client_ids_that_were_accepted() {
     book.amend(2, 7);
     assert_eq!(book.ids.get(2), Some("renamed"), "an amendment without a client id");
 
-    // The journal took a client id, and not its order: another input is next.
+    // A power failure cut the order after its client id: another input is next.
     book.client_id(named(2, "stray"));
     book.input(Command::New(NewOrder { order_id: 5, ..NewOrder::limit(Side::Buy, 5, 1) }));
     book.amend(2, 6);

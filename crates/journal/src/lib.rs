@@ -44,10 +44,10 @@
 //!
 //! # Client ids
 //!
-//! The engine knows orders by number. [`Appender::try_append_named`] keeps the client id of an order
-//! too, and recovery returns those of open orders ([`ReplayedJournal::client_ids`]). A client id is
-//! at most [`CLIENT_ID_BYTES_MAX`] bytes long and takes a record, with a sequence of its own. Journals
-//! of version 1 don't have them; they open, and get them from then on.
+//! The engine knows orders by number. [`Appender::try_append_named`] keeps the client id of an
+//! order too, and recovery returns those of open orders ([`ReplayedJournal::client_ids`]). A client
+//! id is at most [`CLIENT_ID_BYTES_MAX`] bytes long and takes a record, with a sequence of its own.
+//! Journals of version 1 don't have them; they open, and get them from then on.
 //!
 //! # Losses
 //!

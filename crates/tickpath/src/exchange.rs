@@ -173,9 +173,16 @@ fn tell_recovery(exchange: &Exchange) {
     }
     if recovery.inputs > 0 {
         eprintln!(
-            "recovered {} inputs from the journal, in place of the initial book. {} client orders are \
-             open: address them by order_id, because client ids are not in the journal",
+            "recovered {} records from the journal, in place of the initial book. {} client orders are \
+             open",
             recovery.inputs, recovery.client_orders
+        );
+    }
+    if recovery.orders_without_client_id > 0 {
+        eprintln!(
+            "warning: {} open orders are from an earlier version, whose journals have no client ids: \
+             address these orders by order_id",
+            recovery.orders_without_client_id
         );
     }
 }

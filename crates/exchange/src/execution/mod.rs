@@ -108,8 +108,8 @@ impl Execution {
             };
         }
         let (sequencer, _, mut reports) = self.split(requester, time_ns, outbound);
-        let input = Input { time_ns, command };
-        match sequencer.execute(&input, &mut |numbered| reports.event(numbered)) {
+        let (input, client_id) = (Input { time_ns, command }, requester.given_client_id());
+        match sequencer.execute(&input, client_id, &mut |numbered| reports.event(numbered)) {
             Ok(number) => {
                 if sequencer.is_sync() {
                     outbound.hold(number + 1);
@@ -139,9 +139,9 @@ impl Execution {
         let (sequencer, observed, mut reports) = self.split(requester, time_ns, outbound);
         observed.events.clear();
         let engine_in_ns = observed.now_ns();
-        let input = Input { time_ns, command };
+        let (input, client_id) = (Input { time_ns, command }, requester.given_client_id());
         let events = &mut observed.events;
-        let number = sequencer.execute(&input, &mut |numbered| events.push(numbered))?;
+        let number = sequencer.execute(&input, client_id, &mut |numbered| events.push(numbered))?;
         let engine_out_ns = observed.now_ns();
         reports.stamping = observed
             .clock

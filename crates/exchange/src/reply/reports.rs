@@ -29,6 +29,18 @@ pub(crate) struct Requester<'a> {
     pub kind: RequestKind<'a>,
 }
 
+impl<'a> Requester<'a> {
+    /// The client id that the command gives its order.
+    #[inline]
+    pub fn given_client_id(&self) -> Option<&'a ClientId> {
+        match self.kind {
+            RequestKind::Order { .. } => self.client_id,
+            RequestKind::Amend { new_client_id } => new_client_id,
+            _ => None,
+        }
+    }
+}
+
 /// The kind of a request.
 #[derive(Clone, Copy)]
 pub(crate) enum RequestKind<'a> {

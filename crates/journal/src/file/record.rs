@@ -1,5 +1,5 @@
-//! A record of the log: an input or a client id, its sequence, and the durable sequence when it was written. Pure:
-//! bytes in, bytes out.
+//! A record of the log: an input or a client id, its sequence, and the durable sequence when it was
+//! written. Pure: bytes in, bytes out.
 //!
 //! | bytes | |
 //! |---|---|
@@ -112,7 +112,8 @@ mod tests {
     #[test]
     fn a_record_comes_back() {
         let bytes = encode(5, 3, &input().to_bytes());
-        let expected = RecordSlot::Record { sequence: 5, durable: 3, content: Ok(Content::Input(input())) };
+        let expected =
+            RecordSlot::Record { sequence: 5, durable: 3, content: Ok(Content::Input(input())) };
         assert_eq!(read(&bytes), expected);
         assert_eq!(read(&[0; RECORD_BYTES]), RecordSlot::Nothing);
     }

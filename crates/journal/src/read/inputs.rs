@@ -15,7 +15,8 @@ use crate::file::header::{FileKind, Header};
 use crate::file::segment::{byte_of, end_of};
 use crate::read::segment::{Log, Reader, read_header};
 
-/// The inputs of a log with their sequences, which skip those of client ids. Ends at the first incomplete record, or with an error.
+/// The inputs of a log with their sequences, which skip those of client ids. Ends at the first
+/// incomplete record, or with an error.
 #[derive(Debug)]
 pub struct Inputs {
     directory: Directory,

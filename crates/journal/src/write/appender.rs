@@ -12,6 +12,9 @@ use crate::error::JournalError;
 use crate::write::options::{Mode, Options};
 use crate::write::state::{JournalState, WriterState};
 
+/// Bytes of the longest message to the writer: a client id and its input.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * Input::BYTES;
+
 /// Why an input was rejected. It has no sequence and must not be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
@@ -103,19 +106,26 @@ impl Appender {
     /// gives it no sequence.
     ///
     /// # Errors
-    /// As [`Appender::try_append`]. The client id may be in the log then, where it has no effect.
+    /// As [`Appender::try_append`].
     #[inline]
     pub fn try_append_named(
         &mut self,
         client_id: &ClientIdText,
         input: &Input,
     ) -> Result<u64, AppendError> {
-        if let (Some(kept), Some(order_id)) = (&mut self.kept, named_order(&input.command)) {
-            kept.check_room_for(&input.command, self.next + 1)?;
-            kept.send(&OrderClientId { order_id, text: *client_id }.to_bytes())?;
-            self.next += 1;
-        }
-        self.try_append(input)
+        let (Some(kept), Some(order_id)) = (&mut self.kept, named_order(&input.command)) else {
+            return self.try_append(input);
+        };
+        let sequence = self.next + 1;
+        kept.check_room_for(&input.command, sequence)?;
+        // One message, so that the writer makes both durable together.
+        let mut both = [0; MESSAGE_BYTES_MAX];
+        let (first, second) = both.split_at_mut(Input::BYTES);
+        first.copy_from_slice(&OrderClientId { order_id, text: *client_id }.to_bytes());
+        second.copy_from_slice(&input.to_bytes());
+        kept.send(&both)?;
+        self.next = sequence + 1;
+        Ok(sequence)
     }
 
     /// Checks that there is more room on the disk than the reserve for cancels.
@@ -202,7 +212,7 @@ impl Destination {
     }
 
     #[inline]
-    fn send(&mut self, bytes: &[u8; Input::BYTES]) -> Result<(), AppendError> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), AppendError> {
         self.producer.try_send(bytes).map_err(|_| self.full())
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-use engine::{Engine, Input};
+use engine::Engine;
 use ipc::region::Place;
 use ipc::ring::{Producer, Producers, Ring, Shape};
 use ipc::wait::Wait;
@@ -23,7 +23,7 @@ use crate::read::inputs::LogEnd;
 use crate::read::replay::{self, ReplayedJournal};
 use crate::read::segment::Log;
 use crate::write::ahead::{Maker, SegmentMaker};
-use crate::write::appender::{Appender, Parts};
+use crate::write::appender::{Appender, MESSAGE_BYTES_MAX, Parts};
 use crate::write::options::Options;
 use crate::write::renew::renew;
 use crate::write::state::WriterState;
@@ -126,7 +126,7 @@ fn start(
 ) -> Result<Appender, JournalError> {
     let shape = Shape {
         slots: options.ring_slots,
-        message_bytes_max: Input::BYTES,
+        message_bytes_max: MESSAGE_BYTES_MAX,
         producers: Producers::One,
         may_sleep: matches!(options.wait, Wait::Futex { .. }),
     };
@@ -153,7 +153,7 @@ fn start(
             Err(error) => return drop(said.send(Err(error))),
         };
         let _ = said.send(Ok(()));
-        let group = Vec::with_capacity(group_inputs_max * RECORD_BYTES);
+        let group = Vec::with_capacity(2 * group_inputs_max * RECORD_BYTES);
         let shared = of_writer;
         let wait = options.wait;
         Writer {

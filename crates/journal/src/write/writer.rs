@@ -68,9 +68,10 @@ impl Writer {
         let durable = self.shared.durable();
         let mut sequence = *next;
         let take = |message: &[u8]| {
-            // An empty message only wakes this thread.
-            if let Ok(input) = <&[u8; Input::BYTES]>::try_from(message) {
-                group.extend_from_slice(&encode(sequence, durable, input));
+            // An input, or a client id and its input. An empty message only wakes this thread.
+            let (records, _) = message.as_chunks::<{ Input::BYTES }>();
+            for record in records {
+                group.extend_from_slice(&encode(sequence, durable, record));
                 sequence += 1;
             }
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::flow::*;
 use clock::Deadline;
-use engine::{Command, EngineLimits, Input, Kill};
+use engine::{Command, EngineLimits, Input, Kill, NewOrder, Side};
 use journal::*;
 
 #[test]
@@ -315,4 +315,39 @@ fn what_has_room_is_taken() {
         }
     }
     assert_eq!(Appender::none().check_room(u64::MAX), Ok(()));
+}
+
+/// From the log, from a snapshot, and from both. A client id has a sequence of its own, and its
+/// order is durable with it.
+#[test]
+fn client_ids_come_back() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut appender, recovered) = open(place.path(), identity(), options()).unwrap();
+    assert_eq!(recovered.client_ids.count(), 0);
+    let order = |order_id| {
+        let order = NewOrder { order_id, account: 1, ..NewOrder::limit(Side::Buy, 90, 1) };
+        Input { time_ns: 0, command: Command::New(order) }
+    };
+    let text = |of: &str| std::array::from_fn(|at| of.as_bytes().get(at).copied().unwrap_or(0));
+    assert_eq!(appender.try_append_named(&text("one"), &order(1)), Ok(1));
+    assert_eq!(appender.try_append(&order(2)), Ok(2));
+    assert_eq!(appender.try_append_named(&text("three"), &order(3)), Ok(4));
+    assert_eq!(appender.close().unwrap(), 5);
+    let (replayed, snapshot) = replay_and_save(place.path()).unwrap();
+    let ids = |replayed: &ReplayedJournal| {
+        [1, 2, 3, 4].map(|order_id| replayed.client_ids.get(order_id).map(str::to_owned))
+    };
+    let [one, three] = ["one", "three"].map(|id| Some(id.to_owned()));
+    assert_eq!(ids(&replayed), [one.clone(), None, three.clone(), None]);
+    assert_eq!((replayed.inputs.total(), snapshot.sequence), (3, 5));
+
+    let (mut appender, recovered) = open(place.path(), identity(), options()).unwrap();
+    assert_eq!((recovered.from_snapshot, ids(&recovered)), (Some(5), ids(&replayed)));
+    assert_eq!(appender.try_append_named(&text("four"), &order(4)), Ok(6));
+    let cancel = engine::Cancel { order_id: 1, account: 1, tag: 0, instrument: 0 };
+    let cancel = Input { time_ns: 0, command: Command::Cancel(cancel) };
+    assert_eq!(appender.try_append(&cancel), Ok(7));
+    assert_eq!(appender.close().unwrap(), 8);
+    let replayed = replay(place.path()).unwrap();
+    assert_eq!(ids(&replayed), [None, None, three, Some("four".to_owned())]);
 }

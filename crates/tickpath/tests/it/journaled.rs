@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 const ORDERS: usize = 200;
+/// Size of the segment in `old_journal`, which has only its records.
+const OLD_SEGMENT_BYTES: u64 = 268_435_424;
 
 fn exchange(log: &Path) -> Exchange {
     let log = log.display().to_string();
@@ -58,16 +60,77 @@ fn a_killed_exchange_begins_where_it_was() {
     drop(first);
     let killed = replay(&log);
     assert!(killed.from_snapshot.is_some(), "{killed:?}");
-    assert!(killed.next_sequence >= ORDERS as u64, "{killed:?}");
+    // An order takes a record, and its client id another.
+    assert!(killed.next_sequence >= 2 * ORDERS as u64, "{killed:?}");
 
     let second = exchange(&log);
     let mut client = Client::connect(&second.address);
     trade(&mut client, ORDERS, 2 * ORDERS);
     let ended = second.end();
     let found = replay(&log);
-    assert_eq!(found.next_sequence, killed.next_sequence + ORDERS as u64);
+    assert_eq!(found.next_sequence, killed.next_sequence + 2 * ORDERS as u64);
     assert_eq!(found.from_snapshot, Some(found.next_sequence));
     assert_eq!(ended["state_hash"], Value::from(found.state_hash));
+}
+
+fn cancel(client: &mut Client, client_id: &str) -> Value {
+    let cancel = json!({"type": "CANCEL_ORDER", "instrument_code": "BTC_USDT",
+        "client_id": client_id});
+    client.send(1, cancel.to_string().as_bytes());
+    client.told().remove(0)
+}
+
+/// After a kill, from a snapshot and the log after it: each open order has its client id. A
+/// recovered exchange knew orders by `order_id` alone, and a client had to ask for every one.
+#[test]
+fn client_ids_survive_a_kill() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let first = exchange(&log);
+    let mut client = Client::connect(&first.address);
+    trade(&mut client, 0, 20);
+    wait_for("a snapshot", || (snapshots(&log) > 0).then_some(()));
+    trade(&mut client, 20, 40);
+    assert_eq!(cancel(&mut client, "o7")["status"], "CANCELLED");
+    drop(first);
+
+    let second = exchange(&log);
+    let mut client = Client::connect(&second.address);
+    trade(&mut client, 40, 41);
+    for number in [0, 19, 20, 39, 40] {
+        let told = cancel(&mut client, &format!("o{number}"));
+        assert_eq!(told["status"], "CANCELLED", "{number}: {told}");
+    }
+    for gone in ["o7", "o0"] {
+        assert_eq!(cancel(&mut client, gone)["type"], "REJECTED", "{gone}");
+    }
+}
+
+/// The journal of an earlier version, without client ids: orders 2 and 3 are open.
+#[test]
+fn an_old_journal_opens_and_new_orders_have_client_ids() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path();
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/old_journal");
+    for file in std::fs::read_dir(old).unwrap().flatten() {
+        std::fs::copy(file.path(), log.join(file.file_name())).unwrap();
+    }
+    let segment = log.join("00000000000000000000.segment");
+    let segment = std::fs::File::options().write(true).open(segment).unwrap();
+    segment.set_len(OLD_SEGMENT_BYTES).unwrap();
+    let first = exchange(log);
+    let mut client = Client::connect(&first.address);
+    trade(&mut client, 0, 1);
+    assert_eq!(cancel(&mut client, "second")["type"], "REJECTED");
+    let by_order_id = cancel(&mut client, "00000000-0000-8000-8000-000000000002");
+    assert_eq!(by_order_id["status"], "CANCELLED");
+    drop(first);
+    let second = exchange(log);
+    let mut client = Client::connect(&second.address);
+    trade(&mut client, 1, 2);
+    assert_eq!(cancel(&mut client, "o0")["status"], "CANCELLED");
+    let by_order_id = cancel(&mut client, "00000000-0000-8000-8000-000000000003");
+    assert_eq!(by_order_id["status"], "CANCELLED");
 }
 
 #[test]
