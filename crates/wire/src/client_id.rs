@@ -23,6 +23,9 @@ pub enum ClientIdError {
     /// More than [`CLIENT_ID_BYTES_MAX`] bytes.
     #[error("client_id is longer than {CLIENT_ID_BYTES_MAX} bytes (limit client_id_bytes_max)")]
     TooLong,
+    /// Bytes that are not UTF-8; JSON has no such texts.
+    #[error("client_id is not UTF-8")]
+    NotUtf8,
     /// A control character: U+0000 to U+001F, U+007F to U+009F.
     #[error("client_id has a control character")]
     NotPrintable,
@@ -46,6 +49,21 @@ impl ClientId {
         bytes[..text.len()].copy_from_slice(text.as_bytes());
         bytes[CLIENT_ID_BYTES_MAX] = text.len() as u8;
         Ok(ClientId { bytes })
+    }
+
+    /// The client id of a text that is padded with zeros; `None` for no text.
+    ///
+    /// # Errors
+    /// Bytes that are not UTF-8, control characters, or zeros before the end.
+    pub fn from_padded(
+        padded: &[u8; CLIENT_ID_BYTES_MAX],
+    ) -> Result<Option<ClientId>, ClientIdError> {
+        let length = padded.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        if length == 0 {
+            return Ok(None);
+        }
+        let text = std::str::from_utf8(&padded[..length]).map_err(|_| ClientIdError::NotUtf8)?;
+        ClientId::new(text).map(Some)
     }
 
     /// The text's bytes: valid UTF-8, no control characters.

@@ -8,6 +8,7 @@
 //! | [`request`] | client's JSON | orders, amendments, cancels, authentication, operators' requests; and a client's encoders |
 //! | [`reply`] | exchange's facts | JSON; and a client's decoder |
 //! | [`market_data`] | the feed | JSON for its subscribers |
+//! | [`sbe`] | frames in SBE | the same requests and replies, and a session's messages; both sides |
 //! | [`administration`] | the exchange's state | JSON |
 //!
 //! Encoders append to a `Vec<u8>` that the caller reuses; decoders borrow from their input. In the
@@ -30,6 +31,7 @@ pub mod order_id;
 pub mod reader;
 pub mod reply;
 pub mod request;
+pub mod sbe;
 
 pub use client_id::ClientId;
 pub use decimal::Decimal;

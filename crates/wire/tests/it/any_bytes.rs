@@ -137,6 +137,12 @@ proptest! {
     }
 
     #[test]
+    fn sbe_of_any_bytes(data in prop::collection::vec(any::<u8>(), 0..300)) {
+        crate::properties::sbe::sbe(&data);
+        crate::properties::sbe::sbe_blocks(&data);
+    }
+
+    #[test]
     fn json_of_any_bytes(data in prop::collection::vec(any::<u8>(), 0..100)) {
         crate::properties::request(&data);
         crate::properties::reply(&data);

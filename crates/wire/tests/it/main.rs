@@ -11,4 +11,5 @@ mod messages;
 mod properties;
 mod reader;
 mod rfc9112;
+mod sbe;
 mod values;

@@ -2,6 +2,8 @@
 //! targets in `fuzz/` from libFuzzer.
 #![allow(dead_code, reason = "each fuzz target uses one")]
 
+pub mod sbe;
+
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use wire::MessageFault;
