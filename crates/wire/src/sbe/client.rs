@@ -301,7 +301,7 @@ pub struct Replacement<'a> {
     pub client_id: &'a ClientId,
     /// Its new client id; `None`: it keeps its own.
     pub new_client_id: Option<&'a ClientId>,
-    /// Its new price; `None`: it keeps its own.
+    /// Its new price; `None` for a stop that is a market order.
     pub price: Option<Decimal>,
     /// The amount that shall remain.
     pub amount: Decimal,
