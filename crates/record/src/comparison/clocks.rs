@@ -84,9 +84,9 @@ pub(super) fn relate(
                 Way::FromClient => moved_ns,
                 Way::ToClient => moved_ns.saturating_neg(),
             };
-            let moved = |ns: u64| ns.saturating_add_signed(by_ns).max(1);
-            run.figure.value = moved(run.figure.value);
-            run.figure.bracket = run.figure.bracket.map(|ends| ends.map(moved));
+            let ends = run.figure.bracket;
+            run.figure.bracket = ends.map(|ends| ends.map(|end| moved(end, by_ns)));
+            run.figure.value = moved(run.figure.value, by_ns);
         }
         return format!(
             "all runs are between the same two clocks: B's are converted by the offset that A's \
@@ -113,6 +113,11 @@ pub(super) fn relate(
          figure may be off by {error_ns} ns. Compare settings in one command against one echo that \
          runs all the time"
     )
+}
+
+/// A figure by another offset, ns.
+fn moved(figure_ns: u64, by_ns: i64) -> u64 {
+    figure_ns.saturating_add_signed(by_ns).max(1)
 }
 
 /// The offset that A's runs use at an instant: on the line between the two nearest in time.
