@@ -38,7 +38,7 @@ fn series() -> &'static [Series] {
 ///
 /// # Errors
 /// If the other end doesn't say its clock.
-pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<(TwoClocks, Drain)>)> {
+pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<Other>)> {
     let Wire::Datagrams(DatagramPlan { one_way: Some(one_way), .. }) = plan.wire else {
         return Ok((None, None));
     };
