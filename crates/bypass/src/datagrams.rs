@@ -126,7 +126,7 @@ impl<F: Frames> Datagrams<F> {
     #[inline]
     pub fn send(&mut self, from: u16, content: &[u8], peer: SocketAddrV4) -> io::Result<()> {
         if content.len() > self.bytes_max() {
-            return Err(io::ErrorKind::InvalidInput.into());
+            return Err(too_long(content.len(), self.bytes_max()));
         }
         let Some(to) = self.neighbours.find(*peer.ip()) else {
             self.counts.unknown += 1;
@@ -143,6 +143,15 @@ impl<F: Frames> Datagrams<F> {
         }
         self.frames.flush()
     }
+}
+
+#[cold]
+fn too_long(bytes: usize, max: usize) -> io::Error {
+    let why = format!(
+        "a datagram of {bytes} bytes does not fit into one frame of this interface, and AF_XDP \
+         sends no fragments: send at most {max} bytes"
+    );
+    io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
 /// Reads a datagram for `address` into `into`, and where its sender is.

@@ -35,4 +35,4 @@ pub use crate::neighbours::NEIGHBOURS_MAX;
 pub use crate::port::{Attachment, Port, PortOptions, Protocol, QUEUES_MAX};
 pub use crate::program::FLOWS_MAX;
 pub use crate::queue::{Copying, FRAME_BYTES_MAX};
-pub use crate::tcp::{ConnectionId, TcpCounts, TcpLimits, TcpStack};
+pub use crate::tcp::{CONNECTIONS_MAX, ConnectionId, TcpCounts, TcpLimits, TcpStack};

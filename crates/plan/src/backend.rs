@@ -36,14 +36,26 @@ pub const IO_URING_SPIN: Backend = Backend {
     spins: true,
 };
 
-/// All backends.
+/// AF_XDP: a network interface without the kernel's stack.
+pub const AF_XDP: Backend = Backend {
+    name: "af_xdp",
+    about: "datagrams past the kernel's stack, over AF_XDP as root; keeps its core busy",
+    spins: true,
+};
+
+/// All backends of connections.
 pub const BACKENDS: [Backend; 4] = [SPIN, BLOCK, IO_URING, IO_URING_SPIN];
 /// Limit on an exchange's gateway threads.
 pub const GATEWAYS_MAX: usize = 64;
 
 /// Whether the backend of that name keeps datagrams apart.
 pub fn takes_datagrams(name: &str) -> bool {
-    [SPIN.name, BLOCK.name].contains(&name)
+    [SPIN.name, BLOCK.name, AF_XDP.name].contains(&name)
+}
+
+/// Whether the backend of that name carries connections.
+pub fn takes_connections(name: &str) -> bool {
+    name != AF_XDP.name
 }
 
 /// There is no backend of that name.
@@ -57,7 +69,9 @@ pub struct UnknownBackend {
 impl UnknownBackend {
     /// The error of `name`.
     pub fn new(name: &str) -> UnknownBackend {
-        let known = BACKENDS.map(|backend| backend.name).join(", ");
+        let mut known = BACKENDS.map(|backend| backend.name).to_vec();
+        known.push(AF_XDP.name);
+        let known = known.join(", ");
         UnknownBackend { name: name.to_owned(), known }
     }
 }
@@ -67,6 +81,6 @@ impl UnknownBackend {
 /// # Errors
 /// If there is none; the error lists all backends.
 pub fn find(name: &str) -> Result<Backend, UnknownBackend> {
-    let known = BACKENDS.into_iter().find(|backend| backend.name == name);
+    let known = BACKENDS.into_iter().chain([AF_XDP]).find(|backend| backend.name == name);
     known.ok_or_else(|| UnknownBackend::new(name))
 }

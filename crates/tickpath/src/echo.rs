@@ -8,9 +8,8 @@ use crate::process::{bind, say, say_ready};
 use anyhow::{Context, bail};
 use clock::Clock;
 use plan::backend;
-use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
-use transport::echo::datagrams::DatagramCounts;
+use transport::echo::datagrams::{DatagramCounts, EchoSocket};
 use transport::echo::{Echo, bare, datagrams};
 use transport::serve;
 
@@ -48,16 +47,16 @@ fn datagrams(
 ) -> anyhow::Result<u8> {
     let row = transport::backend(&arguments.backend)?.row;
     if !backend::takes_datagrams(row.name) {
-        bail!("--backend {}: an echo over datagrams takes spin or block", row.name);
+        bail!("--backend {}: an echo over datagrams takes spin, block or af_xdp", row.name);
     }
     let address = &arguments.listen;
-    let socket = UdpSocket::bind(address).with_context(|| {
+    let socket = EchoSocket::bind(address, row).with_context(|| {
         format!("cannot receive datagrams on {address}; port 0 lets the system choose one")
     })?;
     host::thread::set_scheduling(threads.scheduling)?;
     say_ready(socket.local_addr()?, clock, None, None)?;
     let describe = || serde_json::to_string(&host::utc::time_base(clock)).unwrap_or_default();
-    let counts = datagrams::serve(&socket, row.spins, (clock, &describe), stop)?;
+    let counts = datagrams::serve(socket, row.spins, (clock, &describe), stop)?;
     let DatagramCounts { received, replied, rejected, uncounted, unsent } = counts;
     let counts = serde_json::json!({
         "received": received, "replied": replied, "rejected": rejected, "uncounted": uncounted,

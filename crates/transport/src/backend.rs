@@ -15,7 +15,7 @@ pub struct Backend {
     pub(crate) open: fn(Clock) -> io::Result<Box<dyn Sockets>>,
 }
 
-/// The backends that plans can name, in their order.
+/// The backends of connections that plans can name, in their order.
 pub const BACKENDS: &[Backend] = &[
     Backend { row: rows::SPIN, open: stream::readiness::spin },
     Backend { row: rows::BLOCK, open: stream::readiness::block },
@@ -23,12 +23,15 @@ pub const BACKENDS: &[Backend] = &[
     Backend { row: rows::IO_URING_SPIN, open: stream::uring::spin },
 ];
 
+/// The backend below the kernel. Apart from the others, because it carries datagrams only.
+static AF_XDP: Backend = Backend { row: rows::AF_XDP, open: stream::below::open };
+
 /// The backend of that name.
 ///
 /// # Errors
 /// If there is none; the error lists all backends.
 pub fn backend(name: &str) -> Result<&'static Backend, UnknownBackend> {
-    let known = BACKENDS.iter().find(|backend| backend.row.name == name);
+    let known = BACKENDS.iter().chain([&AF_XDP]).find(|backend| backend.row.name == name);
     known.ok_or_else(|| UnknownBackend::new(name))
 }
 

@@ -11,6 +11,7 @@
 //!                     Streams: wait, read, write, accept
 //!                        ├── inject: harm on purpose, around any
 //!                        ├── readiness: `spin`, `block`
+//!                        ├── below: `af_xdp`, datagrams without the kernel's stack
 //!                        ├── uring: `io_uring`, `io_uring_spin`
 //!                        └── gateways: threads that own the sockets, each with one of the former;
 //!                            bytes come and go through rings
@@ -22,6 +23,7 @@
 mod backend;
 mod connection;
 pub mod datagram;
+mod dialogue;
 pub mod echo;
 pub mod forward;
 pub mod gateway;
@@ -35,5 +37,6 @@ pub mod tls;
 
 pub use backend::{BACKENDS, Backend, backend};
 pub use connection::Connection;
+pub use dialogue::Dialogue;
 pub use stream::inject;
 pub use streams::{BELL, RECEIVED_AHEAD_BYTES_MAX, Ready, StreamId, StreamRead, Streams, Write};

@@ -70,6 +70,15 @@ pub trait Streams {
     /// If the kernel rejects an option or the registration.
     fn add(&mut self, connection: Connection) -> io::Result<StreamId>;
 
+    /// Opens a flow of datagrams to `peer` in a set that has no sockets of the kernel. Others take
+    /// a connected one, by [`add`](Streams::add).
+    ///
+    /// # Errors
+    /// If the set has such sockets, or the flow can't be had.
+    fn open_flow(&mut self, _peer: SocketAddr) -> io::Result<StreamId> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Ends the stream and forgets it; its id may be used again.
     fn remove(&mut self, id: StreamId);
 

@@ -4,6 +4,7 @@
 //! is sent again after three duplicate acknowledgements or `smoltcp`'s time-out, which is at least
 //! a second: four times that of Linux.
 
+mod limits;
 mod wire;
 
 use crate::error::BypassError;
@@ -17,12 +18,10 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, IpListenEndp
 use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use wire::{MTU_MAX, MTU_MIN, Staged, Wire};
+use wire::{Staged, Wire};
 
-/// Limit on the connections of a stack, with those that wait in TIME-WAIT.
-pub const CONNECTIONS_MAX: usize = 4096;
-/// Limit on a connection's buffers, bytes each.
-const BUFFER_BYTES_MAX: usize = 1 << 26;
+pub use limits::{CONNECTIONS_MAX, TcpLimits};
+
 /// Segments that a poll takes before it sends.
 const SEGMENTS_MAX: usize = 64;
 /// Rounds of sending in a poll, a segment of each connection in each.
@@ -31,49 +30,6 @@ const ROUNDS_MAX: usize = 64;
 const TIME_OUT: Duration = Duration::from_secs(60);
 /// How often a silent peer is asked whether it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-/// Limits of a stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TcpLimits {
-    /// Connections at the same time, at most [`CONNECTIONS_MAX`]. Their memory is taken at once.
-    pub connections_max: usize,
-    /// Connections of all ports that are being opened or wait to be accepted.
-    pub backlog: usize,
-    /// Received bytes of a connection that nobody has read; its window.
-    pub receive_buffer_bytes: usize,
-    /// Sent bytes of a connection that were not acknowledged.
-    pub send_buffer_bytes: usize,
-}
-
-impl Default for TcpLimits {
-    /// 64 connections with 256 KiB each way.
-    fn default() -> TcpLimits {
-        TcpLimits {
-            connections_max: 64,
-            backlog: 16,
-            receive_buffer_bytes: 256 * 1024,
-            send_buffer_bytes: 256 * 1024,
-        }
-    }
-}
-
-impl TcpLimits {
-    fn check(self, mtu: usize) -> Result<(), BypassError> {
-        let limits = [
-            ("connections_max", self.connections_max, 1, CONNECTIONS_MAX),
-            ("backlog", self.backlog, 1, self.connections_max),
-            ("receive_buffer_bytes", self.receive_buffer_bytes, 1, BUFFER_BYTES_MAX),
-            ("send_buffer_bytes", self.send_buffer_bytes, 1, BUFFER_BYTES_MAX),
-            ("the MTU", mtu, MTU_MIN, MTU_MAX),
-        ];
-        for (name, value, min, max) in limits {
-            if !(min..=max).contains(&value) {
-                return Err(BypassError::Limit { name, value, min, max });
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Connections, and segments that a stack did not pass on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -210,8 +166,13 @@ impl<F: Frames> TcpStack<F> {
     /// [`TcpStack::is_connected`] says so.
     ///
     /// # Errors
-    /// `QuotaExceeded` if there are too many connections; `InvalidInput` if a port is zero.
+    /// `QuotaExceeded` if there are too many connections; `AddrInUse` if there is one between these
+    /// two; `InvalidInput` if a port is zero.
     pub fn connect(&mut self, local_port: u16, peer: SocketAddrV4) -> io::Result<ConnectionId> {
+        let ends = (SocketAddrV4::new(self.address, local_port), peer);
+        if self.existing(ends.0, ends.1).is_some() {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
         let socket = self.free_socket().ok_or(io::ErrorKind::QuotaExceeded)?;
         let handle = self.sockets.add(socket);
         let local =
@@ -335,14 +296,7 @@ impl<F: Frames> TcpStack<F> {
     /// Whether the first segment of a connection from `from` to `to` belongs to one that exists. A
     /// listening socket would take it for another one. An old connection in TIME-WAIT gives way.
     fn is_repeated(&mut self, from: SocketAddrV4, to: SocketAddrV4) -> bool {
-        let (remote, local) = (IpEndpoint::from(from), IpEndpoint::from(to));
-        let existing = self.sockets.iter().find_map(|(handle, socket)| {
-            let smoltcp::socket::Socket::Tcp(socket) = socket;
-            let is_same =
-                socket.remote_endpoint() == Some(remote) && socket.local_endpoint() == Some(local);
-            is_same.then(|| (handle, socket.state()))
-        });
-        match existing {
+        match self.existing(to, from) {
             Some((handle, State::TimeWait)) if self.closing.contains(&handle) => {
                 self.closing.retain(|one| *one != handle);
                 self.recycle(handle);
@@ -350,6 +304,17 @@ impl<F: Frames> TcpStack<F> {
             }
             found => found.is_some(),
         }
+    }
+
+    /// The connection between two ends, and its state.
+    fn existing(&self, ours: SocketAddrV4, peer: SocketAddrV4) -> Option<(SocketHandle, State)> {
+        let (local, remote) = (IpEndpoint::from(ours), IpEndpoint::from(peer));
+        self.sockets.iter().find_map(|(handle, socket)| {
+            let smoltcp::socket::Socket::Tcp(socket) = socket;
+            let is_same =
+                socket.remote_endpoint() == Some(remote) && socket.local_endpoint() == Some(local);
+            is_same.then(|| (handle, socket.state()))
+        })
     }
 
     /// After segments came: what peers opened is ready, what has ended is free.

@@ -87,6 +87,46 @@ fn a_port_falls_back_to_copies_and_says_why() {
     assert!(second.to_string().contains("xdp off"), "{second}");
 }
 
+/// Flows are spread over queues by their ports. A port of both has them all, one queue its share.
+#[test]
+fn several_queues_are_served_and_one_alone_has_its_share() {
+    const FLOWS: usize = 32;
+    let Some(networks) = networks() else { return };
+    for network in [networks.exchange(), networks.trader()] {
+        let mut ethtool = Command::new("ethtool");
+        ethtool.args(["-L", DEVICE, "rx", "2", "tx", "2"]).stderr(Stdio::piped());
+        match network.within(|| ethtool.output()).unwrap() {
+            Ok(done) if done.status.success() => {}
+            other => testing::skip!(Kernel, "two queues: {other:?}"),
+        }
+    }
+    let [first, second] = addresses(&networks);
+    let bind = || (0..FLOWS).map(|_| UdpSocket::bind((second, 0)).unwrap()).collect();
+    let senders: Vec<UdpSocket> = networks.trader().within(bind).unwrap();
+    for (queue, said) in [(None, "2 queues"), (Some(1), "1 queue,")] {
+        let port = open(networks.exchange(), PortOptions { queue, zero_copy: false });
+        let port = match port {
+            Ok(port) => port,
+            Err(why) => testing::skip!(Kernel, "{why}"),
+        };
+        assert!(port.to_string().contains(said), "{port}");
+        let mut ours = bypass::Datagrams::on_port(port, first);
+        let to = networks.exchange().within(|| ours.bind(0)).unwrap().unwrap();
+        senders.iter().for_each(|sender| assert_eq!(sender.send_to(b"tick", to).unwrap(), 4));
+        let least = if queue.is_none() { FLOWS } else { 1 };
+        let (mut came, deadline) = (0, clock::Deadline::after(PATIENCE));
+        while came < least {
+            came += usize::from(ours.receive(&mut [0; 8]).is_some());
+            assert!(!deadline.left().is_zero(), "{queue:?}: {came} of {least}");
+        }
+        let quiet = clock::Deadline::after(Duration::from_millis(50));
+        while !quiet.left().is_zero() {
+            came += usize::from(ours.receive(&mut [0; 8]).is_some());
+        }
+        assert_eq!(came == FLOWS, queue.is_none(), "{queue:?}: {came}");
+    }
+}
+
 /// Killed at any instant, a process leaves no program, no route and no rule.
 #[test]
 fn a_killed_process_leaves_the_interface_to_the_kernel() {

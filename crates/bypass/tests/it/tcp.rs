@@ -248,6 +248,34 @@ fn a_reset_ends_a_connection_at_the_other_end() {
     bench.until("a reset", |bench| bench.stack.is_closed(refused).then_some(()));
 }
 
+/// A port by itself, without a harmful one in between: the kernel's tables say where the peer is,
+/// and no second connection has the same two ends.
+#[test]
+fn a_stack_on_a_port_finds_its_peer_by_itself() {
+    let Some(networks) = networks() else { return };
+    let Some(mut port) = port(&networks) else { return };
+    let [ours, theirs] = addresses(&networks);
+    let listener = networks.trader().within(|| TcpListener::bind((theirs, 0))).unwrap().unwrap();
+    let SocketAddr::V4(to) = listener.local_addr().unwrap() else { panic!() };
+    let prepare = || {
+        let local = port.claim(Protocol::Tcp, SocketAddrV4::new(ours, 0)).unwrap();
+        let mut stack = TcpStack::on_port(port, ours, TcpLimits::default(), 7).unwrap();
+        stack.resolve(theirs).unwrap();
+        (stack, local)
+    };
+    let (mut stack, local) = networks.exchange().within(prepare).unwrap();
+    let id = stack.connect(local.port(), to).unwrap();
+    let second = stack.connect(local.port(), to).unwrap_err();
+    assert_eq!(second.kind(), ErrorKind::AddrInUse);
+    let (clock, deadline) = (Clock::calibrate(), Deadline::after(PATIENCE));
+    while !stack.is_connected(id) {
+        stack.poll(clock.now_ns()).unwrap();
+        assert!(!deadline.left().is_zero(), "{:?}", stack.counts());
+    }
+    let (_kernel, from) = listener.accept().unwrap();
+    assert_eq!(from, SocketAddr::V4(local));
+}
+
 /// Limits are named.
 #[test]
 fn a_limit_out_of_range_is_named() {

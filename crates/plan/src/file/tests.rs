@@ -139,7 +139,9 @@ fn errors_say_what_why_and_what_to_try() {
     );
     complains(
         &["exchange.backend=dpdk"],
-        expect![[r#"there is no backend "dpdk"; there are: spin, block, io_uring, io_uring_spin"#]],
+        expect![[
+            r#"there is no backend "dpdk"; there are: spin, block, io_uring, io_uring_spin, af_xdp"#
+        ]],
     );
     complains(
         &["load.accounts=3"],

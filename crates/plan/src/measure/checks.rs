@@ -5,6 +5,7 @@ use crate::faults::Inject;
 use crate::range::{OutOfRange, require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::{CONNECTIONS_MAX, Load};
+use crate::tables::network::Protocol;
 use crate::tables::subject::Subject;
 use host::placement::Cores;
 use std::ops::RangeInclusive;
@@ -34,6 +35,7 @@ pub(crate) fn one_core(subject: &Subject) -> Result<(), OutOfRange> {
 pub(crate) fn exchange(scenario: &Scenario) -> Result<(), ScenarioError> {
     let exchange = &scenario.exchange;
     backend::find(&exchange.backend)?;
+    takes_messages(scenario, "exchange.backend", &exchange.backend)?;
     let why = "{}; with 0 the exchange thread has the sockets";
     within("exchange.gateways", exchange.gateways as usize, 0..=GATEWAYS_MAX, why)?;
     let able = exchange.start;
@@ -41,11 +43,23 @@ pub(crate) fn exchange(scenario: &Scenario) -> Result<(), ScenarioError> {
 }
 
 /// Checks a subject that speaks to an exchange over sockets.
-pub(crate) fn client(subject: &Subject) -> Result<(), ScenarioError> {
+pub(crate) fn client(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
     one_core(subject)?;
     backend::find(&subject.backend)?;
+    takes_messages(scenario, &key_of(subject, "backend"), &subject.backend)?;
     let (path, is_own) = (format!("subject.{}", subject.name), subject.command.is_empty());
     Ok(inject(&path, &subject.inject, is_own, "its own client")?)
+}
+
+/// Checks that a backend carries what the scenario sends: connections, or datagrams.
+fn takes_messages(scenario: &Scenario, key: &str, name: &str) -> Result<(), OutOfRange> {
+    if scenario.request.protocol == Protocol::Udp {
+        let why = "over UDP it is spin, block or af_xdp";
+        return require(backend::takes_datagrams(name), key, name, why);
+    }
+    let why = "it carries datagrams only, in network scenarios with request.protocol = \"udp\"";
+    require(backend::takes_connections(name), key, name, why)?;
+    Ok(())
 }
 
 /// Checks a load without connections: it has room for any number of accounts.

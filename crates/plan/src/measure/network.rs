@@ -4,7 +4,7 @@
 use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
-use crate::range::{OutOfRange, require, within};
+use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::network::{
@@ -12,6 +12,7 @@ use crate::tables::network::{
     STAMPED_BYTES, TWO_CLOCKS_MESSAGES_MAX,
 };
 use crate::tables::subject::Subject;
+use crate::tables::ticks::Network as Between;
 
 /// The kind.
 pub(crate) struct Network;
@@ -63,7 +64,8 @@ impl Measurement for Network {
     }
 
     fn has_bare(&self, scenario: &Scenario) -> bool {
-        scenario.exchange.start && scenario.load.is_single_ping_pong()
+        // The bare loop has sockets of the kernel.
+        scenario.exchange.start && scenario.load.is_single_ping_pong() && !is_below(scenario)
     }
 
     fn has_schedule(&self, scenario: &Scenario) -> bool {
@@ -93,16 +95,18 @@ impl Measurement for Network {
         );
         require(has_room, "seconds", scenario.seconds, why)?;
         if scenario.request.protocol == Protocol::Udp {
-            let (gateways, backend) = (scenario.exchange.gateways, &scenario.exchange.backend);
+            let gateways = scenario.exchange.gateways;
             let why = "an echo over UDP has one thread: use 0";
             require(gateways == 0, "exchange.gateways", gateways, why)?;
-            takes_datagrams("exchange.backend", backend)?;
         }
+        let has_interface = !scenario.exchange.start || scenario.network == Between::Veth;
+        let why = "af_xdp takes the queues of an interface, which loopback has not: use \"veth\"";
+        require(has_interface || !is_below(scenario), "network", "loopback", why)?;
         Ok(())
     }
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
-        checks::client(subject)?;
+        checks::client(scenario, subject)?;
         let least = if scenario.request.one_way { STAMPED_BYTES } else { HEADER_BYTES };
         let bytes = subject.message_bytes;
         let holds = bytes == 0 || (least..=MESSAGE_BYTES_MAX).contains(&bytes);
@@ -110,9 +114,6 @@ impl Measurement for Network {
         require(holds, &key_of(subject, "message_bytes"), bytes, why)?;
         let key = key_of(subject, "bulk_flows");
         within(&key, subject.bulk_flows, 0..=BULK_FLOWS_MAX, "there are {} bulk flows")?;
-        if scenario.request.protocol == Protocol::Udp {
-            takes_datagrams(&key_of(subject, "backend"), &subject.backend)?;
-        }
         Ok(())
     }
 
@@ -128,7 +129,8 @@ impl Measurement for Network {
     }
 }
 
-/// Checks that a backend can keep datagrams apart.
-fn takes_datagrams(key: &str, backend: &str) -> Result<(), OutOfRange> {
-    require(backend::takes_datagrams(backend), key, backend, "over UDP it is spin or block")
+/// Whether an end is below the kernel.
+fn is_below(scenario: &Scenario) -> bool {
+    let subjects = scenario.subject.iter().map(|subject| &subject.backend);
+    subjects.chain([&scenario.exchange.backend]).any(|name| name == backend::AF_XDP.name)
 }

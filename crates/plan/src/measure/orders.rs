@@ -68,8 +68,8 @@ impl Measurement for Orders {
         checks::exchange(scenario)
     }
 
-    fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
-        checks::client(subject)
+    fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        checks::client(scenario, subject)
     }
 
     fn words(&self) -> Words {

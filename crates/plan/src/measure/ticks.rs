@@ -94,8 +94,8 @@ impl Measurement for Ticks {
         Ok(within("trace", scenario.trace, 0..=TRACE_MAX, "{} of the worst ticks are kept")?)
     }
 
-    fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
-        checks::client(subject)
+    fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        checks::client(scenario, subject)
     }
 
     fn words(&self) -> Words {

@@ -9,7 +9,7 @@ use clock::utc::{Claim, Utc};
 use serde_json::Value;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
-use transport::echo::datagrams::serve;
+use transport::echo::datagrams::{EchoSocket, serve};
 
 const AHEAD_NS: i64 = 3_600_000_000_000;
 /// Two clocks that were calibrated for themselves may drift apart by so much in a test.
@@ -32,7 +32,8 @@ fn measured(wall_wrong_ns: u64, arguments: &[&str]) -> (Value, String) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let address = socket.local_addr().unwrap();
-        let far = scope.spawn(|| serve(&socket, false, (clock, &describe), &stop));
+        let far =
+            scope.spawn(|| serve(EchoSocket::Kernel(socket), false, (clock, &describe), &stop));
         let measured = near(address, arguments);
         stop.store(true, Ordering::Relaxed);
         far.join().unwrap().unwrap();

@@ -1,6 +1,7 @@
 //! `tickpath run` with requests to the raw echo: whole processes and real sockets.
 
 use crate::support::*;
+use std::os::unix::process::CommandExt;
 
 const SHORT: [&str; 6] = [
     "runs=2",
@@ -99,6 +100,60 @@ fn net_rr_and_net_rate_measure_both_protocols() {
     }
 }
 
+/// Below the kernel at either end, and at both: each request has its reply, over the same stamps.
+#[test]
+fn net_rr_runs_below_the_kernel() {
+    if let Err(why) = host::network::Networks::create() {
+        testing::skip!(Root, "{why}");
+    }
+    for (exchange, subject) in [("af_xdp", "af_xdp"), ("af_xdp", "block"), ("block", "af_xdp")] {
+        let (exchange_set, subject_set) =
+            (format!("exchange.backend={exchange}"), format!("subject.rust.backend={subject}"));
+        let sets = ["request.protocol=udp", "network=veth", &exchange_set, &subject_set];
+        let (record, said) = quick("net-rr", &sets);
+        let load = &record["subjects"][0]["load"];
+        assert!(load["sent"].as_u64() > Some(10) && load["lost"] == 0, "{load} {said}");
+        for held in ["sent", "replies", "recorded"] {
+            let rule = rule(&record, &format!("rust.{held}"));
+            assert_ne!(rule["verdict"], "broken", "{exchange} {subject}: {rule}");
+        }
+        assert_eq!(record["resolved"]["exchange"]["backend"], exchange);
+    }
+}
+
+/// Each error says what to try: an address that no card has, and rights.
+#[test]
+fn what_af_xdp_lacks_is_named() {
+    let echo = |listen: &str| {
+        let mut command = tickpath();
+        command.args(["exchange", "--echo", "--datagrams", "--backend", "af_xdp"]);
+        command.args(["--listen", listen]);
+        command
+    };
+    for (listen, says) in [
+        ("127.0.0.1:0", "no network interface has the address 127.0.0.1"),
+        ("0.0.0.0:0", "the IPv4 address of one interface"),
+    ] {
+        let done = echo(listen).output().unwrap();
+        let said = text(&done.stderr);
+        assert!(!done.status.success() && said.contains(says), "{said}");
+    }
+    let networks = match host::network::Networks::create() {
+        Ok(networks) => networks,
+        Err(why) => testing::skip!(Root, "{why}"),
+    };
+    let nobody = 65_534;
+    let mut command = echo(&format!("{}:0", networks.exchange().address()));
+    let done = networks.exchange().within(|| command.uid(nobody).gid(nobody).output()).unwrap();
+    match done {
+        Ok(done) => {
+            let said = text(&done.stderr);
+            assert!(!done.status.success() && said.contains("CAP_NET_RAW"), "{said}");
+        }
+        Err(why) => testing::skip!(OwnProcess, "as another user: {why}"),
+    }
+}
+
 /// Datagrams that are lost bound the figures and do not void the run; the warning says how many.
 #[test]
 fn a_lost_datagram_is_in_the_percentiles() {
@@ -129,9 +184,12 @@ fn keys_that_contradict_udp_are_named() {
     for (sets, says) in [
         (vec!["request.bytes=64", "request.reply_bytes=65"], "at most 64"),
         (vec!["exchange.gateways=1"], "exchange.gateways"),
-        (vec!["exchange.backend=io_uring"], "spin or block"),
-        (vec!["subject.rust.backend=io_uring"], "spin or block"),
+        (vec!["exchange.backend=io_uring"], "spin, block or af_xdp"),
+        (vec!["subject.rust.backend=io_uring"], "spin, block or af_xdp"),
         (vec!["request.patience_ms=0"], "1 to 10000"),
+        (vec!["subject.rust.backend=af_xdp"], "loopback has not: use \"veth\""),
+        (vec!["exchange.backend=af_xdp"], "loopback has not: use \"veth\""),
+        (vec!["request.protocol=tcp", "exchange.backend=af_xdp"], "it carries datagrams only"),
         (vec!["request.protocol=tcp", "request.inject.drop_every=9"], "request.protocol"),
     ] {
         let mut command = tickpath();

@@ -4,13 +4,14 @@ use crate::load::bulk::BulkFlows;
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
-use crate::load::session::raw::{Raw, greet};
+use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::websocket::WebSocket;
 use crate::load::{bare, one_way, open_loop, ping_pong};
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
 use host::Scheduling;
 use host::measuring::{Measuring, MeasuringError, Report, Reporter};
+use plan::backend::AF_XDP;
 use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
 use plan::trust::Trust;
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::echo::bare::Bare;
 use transport::tls::{self, Connector, HandshakeError, TlsError};
-use transport::{Connection, Streams, inject};
+use transport::{Connection, Dialogue, StreamId, Streams, inject};
 
 /// Time limit for connecting, and for each step of logging on.
 const LOG_ON: Duration = Duration::from_secs(5);
@@ -198,8 +199,11 @@ fn measure_over<E: OrderProtocol>(
         if stop.load(Ordering::Relaxed) {
             return Err(TraderError::Interrupted);
         }
-        let connected = connect(&dialler, plan, lane, &mut entry);
-        let added = connected.and_then(|connection| streams.add(connection));
+        let added = match plan.backend == AF_XDP.name {
+            true => open_flow(&mut *streams, plan, clock),
+            false => connect(&dialler, plan, lane, &mut entry)
+                .and_then(|connection| streams.add(connection)),
+        };
         let failed = |source| TraderError::connect(&plan.target, lane, source);
         ids.push(added.map_err(failed)?);
     }
@@ -274,7 +278,10 @@ fn measure_bare(
     let spins = transport::backend(&plan.backend)?.row.spins;
     let ended = match plan.wire {
         Wire::BareDatagrams(_) => dial_datagrams(&plan.target)
-            .and_then(|flow| greet(&mut Connection::of_datagrams(flow.try_clone()?)).map(|()| flow))
+            .and_then(|flow| {
+                flow.set_read_timeout(Some(HELLO_PATIENCE))?;
+                greet(&mut Connection::of_datagrams(flow.try_clone()?)).map(|()| flow)
+            })
             .and_then(|flow| Bare::of_datagrams(flow, spins)),
         _ => dial(&plan.target).and_then(|stream| Bare::new(stream, spins)),
     };
@@ -307,6 +314,13 @@ fn connect<E: OrderProtocol>(
     let accounts: Vec<usize> = (lane..plan.load.accounts).step_by(plan.load.connections).collect();
     entry.log_on(lane, &mut stream, &accounts)?;
     Ok(stream)
+}
+
+/// A fresh flow of a set without sockets of the kernel, at whose other end somebody answers.
+fn open_flow(streams: &mut dyn Streams, plan: &OrdersPlan, clock: Clock) -> io::Result<StreamId> {
+    let id = streams.open_flow(first_address(&plan.target)?)?;
+    greet(&mut Dialogue { streams, id, clock, patience: HELLO_PATIENCE })?;
+    Ok(id)
 }
 
 /// Makes connections to one exchange, as a plan asks for them.
@@ -353,8 +367,12 @@ impl Dialler<'_> {
 
 /// A fresh flow of datagrams to the first address of `HOST:PORT`.
 pub(crate) fn dial_datagrams(target: &str) -> io::Result<UdpSocket> {
+    transport::datagram::flow_to(first_address(target)?)
+}
+
+fn first_address(target: &str) -> io::Result<SocketAddr> {
     let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    transport::datagram::flow_to(target.to_socket_addrs()?.next().ok_or_else(none)?)
+    target.to_socket_addrs()?.next().ok_or_else(none)
 }
 
 /// A fresh, blocking connection to `HOST:PORT`, with a time-out.

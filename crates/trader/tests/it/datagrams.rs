@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::echo::Message;
-use transport::echo::datagrams::{DatagramCounts, serve};
+use transport::echo::datagrams::{DatagramCounts, EchoSocket, serve};
 
 struct Echo {
     address: SocketAddr,
@@ -38,7 +38,7 @@ impl Echo {
             serde_json::to_string(&time).unwrap()
         };
         let thread = std::thread::spawn(move || {
-            serve(&socket, false, (clock, &describe), &stopped).unwrap()
+            serve(EchoSocket::Kernel(socket), false, (clock, &describe), &stopped).unwrap()
         });
         Echo { address, stop, thread: Some(thread) }
     }

@@ -7,10 +7,12 @@
 
 use crate::datagram::{DatagramError, set_receive_buffer};
 use crate::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message, is_nothing};
+use crate::stream::below::datagrams_at;
+use bypass::{Datagrams, Port};
 use clock::Clock;
 use std::collections::HashMap;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -141,20 +143,89 @@ impl DatagramEcho {
     }
 }
 
+/// Where an echo receives datagrams: a socket of the kernel, or a stack below it.
+pub enum EchoSocket {
+    /// A socket of the kernel.
+    Kernel(UdpSocket),
+    /// AF_XDP on the address's interface.
+    Below(Box<Datagrams<Port>>, SocketAddrV4),
+}
+
+impl EchoSocket {
+    /// Receives what is sent to `address`, a `HOST:PORT`, over that backend.
+    ///
+    /// # Errors
+    /// If the address is taken or not of this machine, or the backend can't run here.
+    pub fn bind(address: &str, backend: plan::backend::Backend) -> io::Result<EchoSocket> {
+        if backend != plan::backend::AF_XDP {
+            return Ok(EchoSocket::Kernel(UdpSocket::bind(address)?));
+        }
+        let first = address.to_socket_addrs()?.find_map(|address| match address {
+            SocketAddr::V4(address) if !address.ip().is_unspecified() => Some(address),
+            _ => None,
+        });
+        let why = "af_xdp needs the IPv4 address of one interface, such as 192.0.2.1:9000";
+        let address = first.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+        let mut datagrams = datagrams_at(*address.ip()).map_err(io::Error::other)?;
+        let bound = datagrams.bind(address.port()).map_err(io::Error::other)?;
+        Ok(EchoSocket::Below(Box::new(datagrams), bound))
+    }
+
+    /// Where to send what shall come here.
+    ///
+    /// # Errors
+    /// If the kernel doesn't say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            EchoSocket::Kernel(socket) => socket.local_addr(),
+            EchoSocket::Below(_, address) => Ok(SocketAddr::V4(*address)),
+        }
+    }
+
+    /// Sets its buffers and how it waits.
+    fn prepare(&self, spins: bool) -> io::Result<()> {
+        let EchoSocket::Kernel(socket) = self else { return Ok(()) };
+        set_receive_buffer(socket, RECEIVE_BUFFER_BYTES).map_err(DatagramError::into_io)?;
+        socket.set_nonblocking(spins)?;
+        socket.set_read_timeout(Some(SLEEP_MAX))?;
+        socket.set_write_timeout(Some(SLEEP_MAX))
+    }
+
+    /// The next datagram and its sender; an error that [`is_nothing`] if there is none.
+    #[inline]
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        match self {
+            EchoSocket::Kernel(socket) => socket.recv_from(into),
+            EchoSocket::Below(datagrams, _) => match datagrams.receive(into) {
+                Some(arrival) => Ok((arrival.length, SocketAddr::V4(arrival.from))),
+                None => Err(io::ErrorKind::WouldBlock.into()),
+            },
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: &[u8], to: SocketAddr) -> io::Result<()> {
+        match (self, to) {
+            (EchoSocket::Kernel(socket), to) => socket.send_to(bytes, to).map(|_| ()),
+            (EchoSocket::Below(datagrams, from), SocketAddr::V4(to)) => {
+                datagrams.send(from.port(), bytes, to)
+            }
+            (EchoSocket::Below(..), SocketAddr::V6(_)) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
 /// Answers datagrams until `stop` is set: spinning, or sleeping in the receive call.
 ///
 /// # Errors
 /// If the socket can't be prepared, or is broken.
 pub fn serve(
-    socket: &UdpSocket,
+    mut socket: EchoSocket,
     spins: bool,
     (clock, describe): (Clock, Describe<'_>),
     stop: &AtomicBool,
 ) -> io::Result<DatagramCounts> {
-    set_receive_buffer(socket, RECEIVE_BUFFER_BYTES).map_err(DatagramError::into_io)?;
-    socket.set_nonblocking(spins)?;
-    socket.set_read_timeout(Some(SLEEP_MAX))?;
-    socket.set_write_timeout(Some(SLEEP_MAX))?;
+    socket.prepare(spins)?;
     let mut echo = DatagramEcho {
         counts: DatagramCounts::default(),
         senders: HashMap::with_capacity(SENDERS_MAX),
@@ -164,7 +235,7 @@ pub fn serve(
     // One more than the longest message, so that a longer one is seen to be cut.
     let mut bytes = vec![0; MESSAGE_BYTES_MAX + 1];
     while !stop.load(Ordering::Relaxed) {
-        let (n, from) = match socket.recv_from(&mut bytes) {
+        let (n, from) = match socket.receive(&mut bytes) {
             Ok(received) => received,
             Err(error) if is_nothing(&error) => continue,
             Err(error) => return Err(error),
@@ -188,8 +259,8 @@ pub fn serve(
             echo.reply[place].copy_from_slice(&clock.now_ns().to_le_bytes());
         }
         // A sender that can't be reached loses its reply, as it would on the way.
-        match socket.send_to(&echo.reply, from) {
-            Ok(_) => echo.counts.replied += 1,
+        match socket.send(&echo.reply, from) {
+            Ok(()) => echo.counts.replied += 1,
             Err(_) => echo.counts.unsent += 1,
         }
     }
@@ -205,8 +276,11 @@ mod tests {
         let address = socket.local_addr().unwrap();
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let server = scope
-                .spawn(|| serve(&socket, spins, (Clock::calibrate(), &|| "{}".to_owned()), &stop));
+            let serve = || {
+                let socket = EchoSocket::Kernel(socket);
+                serve(socket, spins, (Clock::calibrate(), &|| "{}".to_owned()), &stop)
+            };
+            let server = scope.spawn(serve);
             let ours = UdpSocket::bind("127.0.0.1:0").unwrap();
             ours.connect(address).unwrap();
             ours.set_read_timeout(Some(Duration::from_secs(10))).unwrap();

@@ -20,14 +20,25 @@ struct HarmedFlows {
     lanes: Vec<HarmState>,
 }
 
-impl Streams for HarmedFlows {
-    fn add(&mut self, connection: Connection) -> io::Result<StreamId> {
-        let id = self.flows.add(connection)?;
+impl HarmedFlows {
+    fn begin(&mut self, id: StreamId) -> StreamId {
         while self.lanes.len() <= id.index() {
             self.lanes.push(HarmState::new(self.harm));
         }
         self.lanes[id.index()] = HarmState::new(self.harm);
-        Ok(id)
+        id
+    }
+}
+
+impl Streams for HarmedFlows {
+    fn add(&mut self, connection: Connection) -> io::Result<StreamId> {
+        let id = self.flows.add(connection)?;
+        Ok(self.begin(id))
+    }
+
+    fn open_flow(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
+        let id = self.flows.open_flow(peer)?;
+        Ok(self.begin(id))
     }
 
     fn remove(&mut self, id: StreamId) {

@@ -109,6 +109,12 @@ impl Streams for InjectedStreams {
         Ok(id)
     }
 
+    fn open_flow(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
+        let id = self.streams.open_flow(peer)?;
+        self.begin(id);
+        Ok(id)
+    }
+
     fn remove(&mut self, id: StreamId) {
         self.streams.remove(id);
     }

@@ -2,6 +2,7 @@
 //!
 //! See docs/decisions/001-streams-and-pacing.md.
 
+pub(crate) mod below;
 mod harmed;
 pub mod inject;
 pub(crate) mod readiness;

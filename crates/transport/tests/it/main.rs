@@ -1,5 +1,6 @@
 //! The integration tests of `transport` in one program: linking is most of a test binary's cost.
 
+mod below;
 mod mirror;
 mod serve;
 mod tls;

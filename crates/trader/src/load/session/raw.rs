@@ -28,7 +28,7 @@ const HELLO: u8 = b'H';
 /// Greetings over a flow of datagrams before the other end is taken to be absent.
 const HELLOS_MAX: u64 = 20;
 /// Time to wait for the answer to one of them.
-const HELLO_PATIENCE: Duration = Duration::from_millis(250);
+pub(crate) const HELLO_PATIENCE: Duration = Duration::from_millis(250);
 
 impl Raw {
     pub(crate) fn new(bytes: MessageBytes, lanes: usize, datagrams: bool) -> Raw {
@@ -53,7 +53,11 @@ impl Raw {
 
 impl OrderProtocol for Raw {
     fn log_on(&mut self, _: usize, stream: &mut Connection, _: &[usize]) -> io::Result<()> {
-        if self.datagrams { greet(stream) } else { Ok(()) }
+        if !self.datagrams {
+            return Ok(());
+        }
+        stream.set_read_timeout(Some(HELLO_PATIENCE))?;
+        greet(stream)
     }
 
     fn encode(&mut self, message: Message, number: u64, _: usize, out: &mut Vec<u8>) {
@@ -122,13 +126,13 @@ impl OrderProtocol for Raw {
     }
 }
 
-/// Sends greetings until one is answered: a flow of datagrams opens even if nobody is there.
+/// Sends greetings until one is answered: a flow of datagrams opens even if nobody is there. A read
+/// of `flow` takes [`HELLO_PATIENCE`] at most.
 ///
 /// # Errors
 /// If nobody answers, or the socket is broken.
-pub(crate) fn greet(flow: &mut Connection) -> io::Result<()> {
+pub(crate) fn greet(flow: &mut (impl Read + Write)) -> io::Result<()> {
     let length = echo::HEADER_BYTES as u16;
-    flow.set_read_timeout(Some(HELLO_PATIENCE))?;
     for sequence in 0..HELLOS_MAX {
         let mut out = Vec::new();
         let hello =

@@ -1,0 +1,141 @@
+//! Datagrams below the kernel, between two namespaces; needs root.
+
+use clock::{Clock, Deadline};
+use host::network::Networks;
+use std::io::{Read, Write as _};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use transport::echo::Message;
+use transport::echo::datagrams::{DatagramCounts, EchoSocket, serve};
+use transport::{Dialogue, Ready, StreamId, StreamRead, Streams, Write};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs `client` in one network against an echo in the other, both below the kernel.
+fn beside_an_echo(
+    client: impl FnOnce(&mut dyn Streams, SocketAddr, Clock),
+) -> Option<DatagramCounts> {
+    let networks = match Networks::create() {
+        Ok(networks) => networks,
+        Err(why) => {
+            testing::skipped(testing::Need::Root, why);
+            return None;
+        }
+    };
+    let listen = format!("{}:0", networks.exchange().address());
+    let (clock, stop) = (Clock::calibrate(), AtomicBool::new(false));
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let bind = || EchoSocket::bind(&listen, plan::backend::AF_XDP);
+            let socket = match networks.exchange().within(bind).unwrap() {
+                Ok(socket) => socket,
+                Err(why) => {
+                    tell.send(Err(why.to_string())).unwrap();
+                    return DatagramCounts::default();
+                }
+            };
+            tell.send(Ok(socket.local_addr().unwrap())).unwrap();
+            serve(socket, true, (clock, &String::new), &stop).unwrap()
+        });
+        let address = match told.recv().unwrap() {
+            Ok(address) => address,
+            Err(why) => {
+                testing::skipped(testing::Need::Kernel, why);
+                return None;
+            }
+        };
+        let ending = Ending(&stop);
+        let work = || {
+            let mut streams = transport::backend("af_xdp").unwrap().open(clock).unwrap();
+            client(&mut *streams, address, clock);
+        };
+        networks.trader().within(work).unwrap();
+        drop(ending);
+        Some(server.join().unwrap())
+    })
+}
+
+/// Ends the echo also when the client panics.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn message(sequence: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    Message { length_bytes: 64, reply_bytes: 64, kind: b'O', sequence }.encode(&mut out);
+    out
+}
+
+/// The reply to what was sent, with its stamp.
+fn reply(streams: &mut dyn Streams, id: StreamId) -> (u64, u64) {
+    let (mut ready, mut into) = (Vec::new(), [0; 100]);
+    let deadline = Deadline::after(PATIENCE);
+    while !deadline.left().is_zero() {
+        ready.clear();
+        streams.wait(0, &mut ready).unwrap();
+        if !ready.contains(&Ready::Readable(id)) {
+            continue;
+        }
+        if let StreamRead::Bytes { n, stamp_ns } = streams.read(id, &mut into) {
+            let message = Message::decode(&into[..n]).unwrap().unwrap();
+            return (message.sequence, stamp_ns);
+        }
+    }
+    panic!("no reply");
+}
+
+/// Two flows in turn: each gets its own replies, between the stamps of its write and its read.
+#[test]
+fn each_flow_has_its_own_replies() {
+    let counts = beside_an_echo(|streams, address, clock| {
+        let ids = [(); 2].map(|()| streams.open_flow(address).unwrap());
+        assert_eq!(streams.peer(ids[1]), Some(address));
+        for sequence in 0..200 {
+            for (lane, id) in ids.into_iter().enumerate() {
+                let number = 2 * sequence + lane as u64;
+                let before_ns = clock.now_ns();
+                let Write::Bytes { n: 64, stamp_ns } = streams.write(id, &message(number)) else {
+                    panic!("not sent");
+                };
+                let (answered, came_ns) = reply(streams, id);
+                assert_eq!(answered, number);
+                let order = [before_ns, stamp_ns, came_ns, clock.now_ns()];
+                assert!(order.is_sorted(), "{order:?}");
+            }
+        }
+        // Removed, it gets nothing, and the other one still does.
+        streams.remove(ids[0]);
+        assert!(matches!(streams.write(ids[0], &message(1)), Write::Failed(_)));
+        assert!(matches!(streams.write(ids[1], &message(9)), Write::Bytes { n: 64, .. }));
+        assert_eq!(reply(streams, ids[1]).0, 9);
+    });
+    let Some(counts) = counts else { return };
+    assert_eq!((counts.received, counts.replied, counts.unsent), (401, 401, 0));
+}
+
+/// A dialogue reads one datagram, and ends when nothing comes; connections are rejected in words.
+#[test]
+fn a_dialogue_waits_no_longer_than_its_patience() {
+    beside_an_echo(|streams, address, clock| {
+        let id = streams.open_flow(address).unwrap();
+        let mut into = [0; 100];
+        let mut dialogue = Dialogue { streams, id, clock, patience: PATIENCE };
+        dialogue.write_all(&message(7)).unwrap();
+        assert_eq!(dialogue.read(&mut into).unwrap(), 64);
+        assert_eq!(Message::decode(&into[..64]).unwrap().unwrap().sequence, 7);
+        dialogue.patience = Duration::from_millis(1);
+        let silent = dialogue.read(&mut into).unwrap_err();
+        assert_eq!(silent.kind(), std::io::ErrorKind::WouldBlock);
+        let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+        let error = streams.listen(listener).unwrap_err().to_string();
+        assert!(error.contains("take another backend"), "{error}");
+        let Write::Failed(long) = streams.write(id, &[0; 2000]) else { panic!("no fragments") };
+        assert!(long.to_string().contains("at most 1472 bytes"), "{long}");
+    });
+}
