@@ -181,32 +181,7 @@ fn measure_over<E: OrderProtocol>(
     mut entry: E,
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
-    let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
-    let streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
-    let datagrams = match plan.wire {
-        Wire::Datagrams(datagrams) => Some(datagrams),
-        _ => None,
-    };
-    let dialler =
-        Dialler::new(&plan.target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());
-    let streams = dialler.around(streams, clock);
-    let mut streams = inject::around(streams, &plan.inject, clock);
-    if let Some(harm) = datagrams.map(|datagrams| datagrams.harm).filter(|harm| !harm.is_none()) {
-        streams = inject::harmed(streams, harm);
-    }
-    let mut ids = Vec::new();
-    for lane in 0..plan.load.connections {
-        if stop.load(Ordering::Relaxed) {
-            return Err(TraderError::Interrupted);
-        }
-        let added = match plan.backend == AF_XDP.name {
-            true => open_flow(&mut *streams, plan, clock),
-            false => connect(&dialler, plan, lane, &mut entry)
-                .and_then(|connection| streams.add(connection)),
-        };
-        let failed = |source| TraderError::connect(&plan.target, lane, source);
-        ids.push(added.map_err(failed)?);
-    }
+    let (streams, ids) = open_streams(plan, stop, clock, &mut entry)?;
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
     let series = series(plan.wire, two_clocks.is_some());
     let (recorder, drain): (Recorder, Drain) = recorder::recorder(series, plan.seconds);
@@ -214,7 +189,7 @@ fn measure_over<E: OrderProtocol>(
     if plan.wire.is_requests() {
         desk = desk.of_requests();
     }
-    if let Some(DatagramPlan { patience_ms, .. }) = datagrams {
+    if let Some(DatagramPlan { patience_ms, .. }) = datagrams(plan) {
         let is_open = plan.load.model == Model::Open;
         let rate_per_second = if is_open { plan.load.rate_per_second } else { 0.0 };
         let patience_ns = patience_ms * 1_000_000;
@@ -254,6 +229,47 @@ fn measure_over<E: OrderProtocol>(
         clock: record::Clock::of(&clock),
         exchange: None,
     })
+}
+
+/// The connections of the plan's load, logged on, or its flows of datagrams.
+fn open_streams<E: OrderProtocol>(
+    plan: &OrdersPlan,
+    stop: &AtomicBool,
+    clock: Clock,
+    entry: &mut E,
+) -> Result<(Box<dyn Streams>, Vec<StreamId>), TraderError> {
+    let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
+    let streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
+    let datagrams = datagrams(plan);
+    let dialler =
+        Dialler::new(&plan.target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());
+    let streams = dialler.around(streams, clock);
+    let mut streams = inject::around(streams, &plan.inject, clock);
+    if let Some(harm) = datagrams.map(|datagrams| datagrams.harm).filter(|harm| !harm.is_none()) {
+        streams = inject::harmed(streams, harm);
+    }
+    let mut ids = Vec::new();
+    for lane in 0..plan.load.connections {
+        if stop.load(Ordering::Relaxed) {
+            return Err(TraderError::Interrupted);
+        }
+        let added = match plan.backend == AF_XDP.name {
+            true => open_flow(&mut *streams, plan, clock),
+            false => {
+                connect(&dialler, plan, lane, entry).and_then(|connection| streams.add(connection))
+            }
+        };
+        let failed = |source| TraderError::connect(&plan.target, lane, source);
+        ids.push(added.map_err(failed)?);
+    }
+    Ok((streams, ids))
+}
+
+fn datagrams(plan: &OrdersPlan) -> Option<DatagramPlan> {
+    match plan.wire {
+        Wire::Datagrams(datagrams) => Some(datagrams),
+        _ => None,
+    }
 }
 
 /// The series of a load over that wire; with two clocks without the directions.
