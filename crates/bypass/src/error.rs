@@ -132,7 +132,7 @@ fn advice(source: &io::Error) -> &'static str {
         }
         Some(Errno::OPNOTSUPP | Errno::INVAL) => {
             "the driver does not support it: `ethtool -i NAME` names the driver, \
-             and docs/decisions/023-af-xdp-and-user-space-tcp.md says what it must have"
+             and docs/decisions/024-af-xdp-and-user-space-tcp.md says what it must have"
         }
         Some(Errno::NOMEM | Errno::NOBUFS) => {
             "a queue needs 16 MiB of locked memory: raise `ulimit -l` or the memory limit"

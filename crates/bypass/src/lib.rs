@@ -9,7 +9,7 @@
 //! - [`routes`]: the kernel's interfaces, routes and neighbours, by netlink.
 //!
 //! Nothing here reads a clock: who polls a stack says what time it is. Why these crates:
-//! docs/decisions/023-af-xdp-and-user-space-tcp.md.
+//! docs/decisions/024-af-xdp-and-user-space-tcp.md.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
