@@ -27,13 +27,13 @@ pub(crate) fn run(
         return datagrams(arguments, &threads, clock, stop);
     }
     let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
-    let listener = bind(&arguments.listen)?;
-    let entrance = Entrance { listener, limits, clock, fix: None };
-    let Some(mut ticker) = plant::ticker(&arguments.market_data, clock)? else {
-        listen(arguments, threads, entrance, &mut Echo::default(), None, stop)?;
+    let ticker = plant::ticker(&arguments.market_data, clock)?;
+    let entrance = Entrance::new(arguments, threads, None, (limits, clock))?;
+    let Some(mut ticker) = ticker else {
+        listen(entrance, &mut Echo::default(), None, stop)?;
         return Ok(DONE);
     };
-    listen(arguments, threads, entrance, &mut ticker, None, stop)?;
+    listen(entrance, &mut ticker, None, stop)?;
     say(&serde_json::json!({ "ticker": ticker.counts() }).to_string());
     Ok(DONE)
 }

@@ -97,18 +97,18 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
-    let listener = bind(&arguments.listen)?;
+    let allowed = threads.allowed.clone();
+    let mut entrance = Entrance::new(arguments, threads, secure.as_ref(), (limits, clock))?;
     let shared = Shared {
         clock,
-        exchange: listener.local_addr()?,
+        exchange: entrance.listener.local_addr()?,
         secure: secure.as_ref(),
         stop: stop.clone(),
-        allowed: threads.allowed.clone(),
+        allowed,
     };
     let fix = FixThread::start(arguments, shared)?;
-    let fix_address = fix.as_ref().map(|fix| fix.address);
-    let entrance = Entrance { listener, limits, clock, fix: fix_address };
-    let rejections = listen(arguments, threads, entrance, &mut exchange, secure.as_ref(), &stop)?;
+    entrance.fix = fix.as_ref().map(|fix| fix.address);
+    let rejections = listen(entrance, &mut exchange, secure.as_ref(), &stop)?;
     let fix = fix.map(FixThread::join);
     let closed = exchange.close_journal();
     if let Some(snapshots) = snapshots {
@@ -318,31 +318,44 @@ impl Threads {
     }
 }
 
-/// Where a server listens, and within which limits.
+/// Where and how a server listens.
 pub(crate) struct Entrance {
-    pub(crate) listener: TcpListener,
-    pub(crate) limits: serve::Limits,
-    pub(crate) clock: Clock,
+    listener: TcpListener,
+    streams: Box<dyn Streams>,
+    scheduling: Scheduling,
+    limits: serve::Limits,
+    clock: Clock,
     /// Where its FIX thread listens.
-    pub(crate) fix: Option<SocketAddr>,
+    fix: Option<SocketAddr>,
+}
+
+impl Entrance {
+    /// Binds last: a start that fails for another reason takes no address from anybody.
+    pub(crate) fn new(
+        arguments: &ExchangeArguments,
+        threads: Threads,
+        secure: Option<&Secure>,
+        (limits, clock): (serve::Limits, Clock),
+    ) -> anyhow::Result<Entrance> {
+        let inject = Inject::from_words(&arguments.inject)?;
+        raise_descriptors(limits.connections_max as u64);
+        let scheduling = threads.scheduling;
+        let streams = open(arguments, threads, secure, clock)
+            .with_context(|| format!("cannot open backend {}", arguments.backend))?;
+        let streams = inject::around(streams, &inject, clock);
+        let listener = bind(&arguments.listen)?;
+        Ok(Entrance { listener, streams, scheduling, limits, clock, fix: None })
+    }
 }
 
 /// Serves until `stop` is set.
 pub(crate) fn listen(
-    arguments: &ExchangeArguments,
-    threads: Threads,
     entrance: Entrance,
     service: &mut impl Service,
     secure: Option<&Secure>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Rejections> {
-    let Entrance { listener, limits, clock, fix } = entrance;
-    let inject = Inject::from_words(&arguments.inject)?;
-    raise_descriptors(limits.connections_max as u64);
-    let scheduling = threads.scheduling;
-    let streams = open(arguments, threads, secure, clock)
-        .with_context(|| format!("cannot open backend {}", arguments.backend))?;
-    let mut streams = inject::around(streams, &inject, clock);
+    let Entrance { listener, mut streams, scheduling, limits, clock, fix } = entrance;
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
