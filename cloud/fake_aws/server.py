@@ -28,7 +28,14 @@ stacks.install()
 FREE = ("sts:GetCallerIdentity",)  # AWS asks no permission for these
 
 NO_XML = "500 without XML"  # as of a proxy in between
-STATUS = {"InternalError": 500, "Unavailable": 503, "RequestLimitExceeded": 503}
+# EC2's "server error codes" are 5xx, so the SDK repeats these requests by itself, too.
+STATUS = {
+    "InternalError": 500, "InternalFailure": 500, "Unavailable": 503, "ServiceUnavailable": 503,
+    "RequestLimitExceeded": 503, "InsufficientInstanceCapacity": 500, "InsufficientCapacity": 500,
+    "InsufficientHostCapacity": 500, "InsufficientReservedInstanceCapacity": 500,
+    "InsufficientVolumeCapacity": 500, "InsufficientAddressCapacity": 500,
+}  # fmt: skip
+LASTING = ("Insufficient",)  # the same a moment later, when the SDK repeats its request
 
 _CREDENTIAL = re.compile(r"Credential=([^/]+)/\d+/([^/]+)/([^/]+)/")
 
@@ -54,7 +61,8 @@ class Fake:
         if service in ("ram", "logs"):
             action, form = _rest(environ, body, action)
         self.world.calls.append(f"{service}:{action}")
-        refusal = self._refusal(key, service, action, form)
+        sent = environ.get("HTTP_AMZ_SDK_INVOCATION_ID", "")  # the same when the SDK repeats it
+        refusal = self._refusal(key, service, action, form, sent)
         if refusal is not None:
             if refusal[1] == NO_XML:
                 return _answer(start, 500, "text/plain", "upstream connect error")
@@ -77,7 +85,7 @@ class Fake:
         return self.moto(environ, start)
 
     def _refusal(
-        self, key: str, service: str, action: str, form: dict[str, str]
+        self, key: str, service: str, action: str, form: dict[str, str], sent: str
     ) -> tuple[int, str, str] | None:
         world = self.world
         if key not in world.accounts:
@@ -85,8 +93,11 @@ class Fake:
         if world.throttle.get(action, 0) > 0:
             world.throttle[action] -= 1
             return 503, "RequestLimitExceeded", "Request limit exceeded."
-        if (codes := world.errors.get(action)) and form.get("DryRun") != "true":
-            code = codes.pop(0)
+        codes = world.errors.get(action)
+        if (sent in world.lasting or codes) and form.get("DryRun") != "true":
+            code = world.lasting.get(sent) or codes.pop(0)
+            if code.startswith(LASTING):
+                world.lasting[sent] = code
             return STATUS.get(code, 400), code, f"The fake answers {action} with {code}."
         policy = world.policies[key]
         if policy is None or f"{service}:{action}" in FREE:

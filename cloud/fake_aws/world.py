@@ -82,6 +82,7 @@ class World:
         self.lag_describes = 0  # a new instance is in no answer to so many DescribeInstances
         self.described: dict[str, int] = {}  # instance -> such answers so far
         self.errors: dict[str, list[str]] = {}  # action -> codes of its next answers
+        self.lasting: dict[str, str] = {}  # request of the SDK -> code of its repetitions, too
         self.lost: dict[str, int] = {}  # action -> so many answers are lost after it was done
         self.quota_vcpus = 1000.0
         self.calls: list[str] = []

@@ -4,10 +4,11 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from botocore.retries import standard
 from conftest import Hunt, admin, use
 from test_share import Two
 
-from fake_aws.server import NO_XML
+from fake_aws.server import NO_XML, STATUS
 from tickpath_cloud import cli, ending
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt.decide import Launch
@@ -59,6 +60,48 @@ def test_making_a_probe(hunt, code):
             assert not succeeds(code, then) and code in str(refused), action
         assert hunt.world.errors[action] == [], f"the step {action} was not taken"
         assert hunt.cloud.destroy() == [] and hunt.alive() == [] and not hunt.world.groups
+
+
+def sdk():
+    """Codes that botocore itself takes for throttling or a passing fault."""
+    throttled = standard.ThrottledRetryableChecker._THROTTLED_ERROR_CODES
+    passing = standard.TransientRetryableChecker._TRANSIENT_ERROR_CODES
+    # CloudFormation and CloudWatch Logs say this one of a quota.
+    return sorted({*throttled, *passing} - {"LimitExceededException"})
+
+
+def test_all_that_the_sdk_repeats_is_asked_again_for_longer(hunt):
+    """The SDK gives up after three times within a second or two."""
+    assert {"EC2ThrottledException", "SlowDown", "PriorRequestNotComplete"} <= set(sdk())
+    for number, code in enumerate(sdk()):
+        assert reason(code).make is reason(code).end is Then.RETRY, code
+        hunt.world.errors["RunInstances"] = [code] * 5
+        hunt.world.errors["TerminateInstances"] = [code] * 5
+        hunt.cloud.launch(settings(hunt), launch(hunt, number))
+        assert hunt.cloud.destroy() == [] and hunt.alive() == [], code
+        assert not any(hunt.world.errors.values()), code
+
+
+def test_a_status_decides_only_where_the_code_is_unknown(hunt, monkeypatch):
+    """EC2 says 500 where it has no capacity; that was taken for a fault, and no type was next."""
+    monkeypatch.setitem(STATUS, "Strange", 429)
+    hunt.world.errors["RunInstances"] = ["Strange"] * 5
+    hunt.cloud.launch(settings(hunt), launch(hunt))
+    assert hunt.cloud.destroy() == [] and hunt.world.errors["RunInstances"] == []
+    assert STATUS["InsufficientInstanceCapacity"] == 500
+    hunt.world.errors["RunInstances"] = ["InsufficientInstanceCapacity"]
+    with pytest.raises(NoCapacity):
+        hunt.cloud.launch(settings(hunt), launch(hunt, 1))
+    sent = [call for call in hunt.world.calls if call == "ec2:RunInstances"]
+    assert len(sent) < 12, "the SDK's three, and none of ours"
+
+
+@pytest.mark.parametrize("code", ["VpcLimitExceeded", "LimitExceededException", "QuotaExceeded"])
+def test_quotas_are_said_whatever_they_are_of(hunt, code):
+    hunt.world.errors["CreateSecurityGroup"] = [code] * 3  # the SDK repeats some
+    with pytest.raises(Refused, match="a quota of this account is reached") as raised:
+        hunt.cloud.launch(settings(hunt), launch(hunt))
+    assert raised.value.code == code and not isinstance(raised.value, NoCapacity)
 
 
 @pytest.mark.parametrize("code", CODES)

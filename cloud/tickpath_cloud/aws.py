@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
 
 import boto3
 from botocore.config import Config as SdkConfig
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, WaiterError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    EndpointConnectionError,
+    HTTPClientError,
+    WaiterError,
+)
 from botocore.parsers import ResponseParserError
 
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt.run import NoCapacity
-from tickpath_cloud.reasons import Then, reason
+from tickpath_cloud.reasons import TABLE, Then, reason
 
 if TYPE_CHECKING:  # stubs are installed where types are checked
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -27,6 +33,7 @@ if TYPE_CHECKING:  # stubs are installed where types are checked
 P = ParamSpec("P")  # of an operation: its arguments are checked, its answers are dictionaries
 
 DENIED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}
+TOO_MANY = 429  # HTTP's status for a client that asks too often
 RETRIES: Any = {"mode": "standard", "total_max_attempts": 3}  # share/reconcile.py has the same
 PAUSES_SECONDS = (0.5, 1, 2, 4, *(8,) * 8)  # 70 s: what deletes wait for may take a minute
 
@@ -52,7 +59,12 @@ def client(service: Literal["sts"], region: str) -> STSClient: ...
 def client(service: str, region: str) -> Any:
     """The SDK itself retries at once what is throttled or lost; `call` does so for longer."""
     make: Callable[..., Any] = boto3.client
-    return make(service, region_name=region, config=SdkConfig(retries=RETRIES))
+    try:
+        return make(service, region_name=region, config=SdkConfig(retries=RETRIES))
+    except (BotoCoreError, ValueError) as error:
+        raise CloudError(
+            f"{error}: check --region or region, AWS_PROFILE and the SDK's configuration"
+        ) from error
 
 
 def call(operation: Callable[P, Any], *_: P.args, **arguments: P.kwargs) -> Any:
@@ -95,7 +107,7 @@ def _once(operation: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         raise _rejected(error) from error
     except ResponseParserError as error:
         raise _of("NotReadable", str(error).splitlines()[0]) from error
-    except HTTPClientError as error:
+    except (HTTPClientError, EndpointConnectionError) as error:
         raise _of("NotReached", str(error)) from error
     except WaiterError:
         raise
@@ -111,8 +123,10 @@ def _rejected(error: ClientError) -> Refused:
             f"not allowed to call {error.operation_name}: give this identity the policy that "
             f"`tickpath-cloud policy` prints. {message}"
         )
-    if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500:
-        code = code if reason(code).make is Then.RETRY else "NotReadable"
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    # A known code is the better word: EC2 says 500 where it has no capacity, too.
+    if code not in TABLE and (status >= 500 or status == TOO_MANY):
+        return _of("NotReadable", f"{status} {code}: {message}")
     return _of(code, message)
 
 

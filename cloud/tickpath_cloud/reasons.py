@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -30,6 +31,7 @@ _LATE = Reason(Then.RETRY, Then.GONE)  # made a moment ago, and not everywhere a
 _BUSY = _same(Then.RETRY)
 _USED = Reason(Then.KEEP, Then.RETRY, "something still uses it")
 _NO_CAPACITY = _same(Then.NEXT_TYPE, "AWS has no capacity for this now")
+_NOT_HERE = _same(Then.NEXT_ZONE, "AWS does not offer this here")
 _QUOTA = _same(Then.NEXT_TYPE, "a quota of this account is reached")
 _CREDENTIALS = _same(Then.KEEP, "these credentials are no longer valid: renew them and repeat")
 
@@ -50,6 +52,9 @@ TABLE = {
     "InvalidCapacityReservationId.NotFound": _LATE,
     "InvalidRouteTableID.NotFound": _LATE,
     "InvalidRoute.NotFound": _LATE,
+    "InvalidAddress.NotFound": _LATE,
+    "InvalidPermission.NotFound": Reason(Then.KEEP, Then.GONE),
+    "UnknownResourceException": Reason(Then.KEEP, Then.GONE),
     "ResourceNotFoundException": Reason(Then.KEEP, Then.GONE),
     "InvalidStateTransition": Reason(Then.KEEP, Then.GONE),
     "Gateway.NotAttached": Reason(Then.KEEP, Then.GONE),
@@ -57,14 +62,31 @@ TABLE = {
     "DependencyViolation": _USED,
     "InvalidPlacementGroup.InUse": _USED,
     "InvalidGroup.InUse": _USED,
+    "InvalidNetworkInterface.InUse": _USED,
+    "InvalidIPAddress.InUse": _USED,
+    "InvalidSnapshot.InUse": _USED,
+    "VolumeInUse": _USED,
     "IncorrectState": _BUSY,
     "IncorrectInstanceState": _BUSY,
-    # AWS is busy or has a fault.
+    "OperationInProgressException": _BUSY,
+    "OperationAbortedException": _BUSY,
+    # AWS is busy: botocore's codes of throttling (botocore/retries/standard.py).
     "RequestLimitExceeded": _BUSY,
     "Throttling": _BUSY,
     "ThrottlingException": _BUSY,
+    "ThrottledException": _BUSY,
+    "RequestThrottled": _BUSY,
+    "RequestThrottledException": _BUSY,
     "TooManyRequestsException": _BUSY,
+    "EC2ThrottledException": _BUSY,
+    "SlowDown": _BUSY,
+    "BandwidthLimitExceeded": _BUSY,
+    "ProvisionedThroughputExceededException": _BUSY,
+    "TransactionInProgressException": _BUSY,
+    "PriorRequestNotComplete": _BUSY,
+    # AWS has a fault.
     "InternalError": _BUSY,
+    "InternalErrorException": _BUSY,
     "InternalFailure": _BUSY,
     "InternalServerError": _BUSY,
     "ServerInternalException": _BUSY,
@@ -72,6 +94,7 @@ TABLE = {
     "ServiceUnavailableException": _BUSY,
     "Unavailable": _BUSY,
     "RequestTimeout": _BUSY,
+    "RequestTimeoutException": _BUSY,
     "IdempotentRequestInProgress": _BUSY,
     "ConcurrentTagAccess": _BUSY,
     "NotReadable": _same(Then.RETRY, "AWS answered what can't be read"),
@@ -80,10 +103,18 @@ TABLE = {
     "InsufficientFreeAddressesInSubnet": _same(
         Then.NEXT_ZONE, "the subnet has no free address left"
     ),
-    "Unsupported": _same(Then.NEXT_ZONE, "AWS does not offer this here"),
+    "Unsupported": _NOT_HERE,
+    "VolumeTypeNotAvailableInZone": _NOT_HERE,
+    # The token is of this subnet: a request elsewhere has another.
+    "IdempotentInstanceTerminated": _same(
+        Then.NEXT_ZONE, "the instance of this request has ended already"
+    ),
     "InsufficientInstanceCapacity": _NO_CAPACITY,
     "InsufficientHostCapacity": _NO_CAPACITY,
     "InsufficientCapacity": _NO_CAPACITY,
+    "InsufficientCapacityOnHost": _NO_CAPACITY,
+    "InsufficientVolumeCapacity": _NO_CAPACITY,
+    "InsufficientAddressCapacity": _NO_CAPACITY,
     "InsufficientReservedInstanceCapacity": _NO_CAPACITY,
     "UnfulfillableCapacity": _NO_CAPACITY,
     "ReservationCapacityExceeded": _NO_CAPACITY,
@@ -109,9 +140,16 @@ TABLE = {
         Then.KEEP, "the request reached AWS too late, or this machine's clock is wrong"
     ),
     "AuthFailure": _CREDENTIALS,
+    "InvalidClientTokenId": _CREDENTIALS,
+    "UnrecognizedClientException": _CREDENTIALS,
+    "InvalidSignatureException": _CREDENTIALS,
+    "SignatureDoesNotMatch": _CREDENTIALS,
 }
 UNKNOWN = _same(Then.KEEP)
+# VpcLimitExceeded, LimitExceededException of CloudFormation, and some forty more.
+_LIMITS = re.compile(r"(Limit|Quota)Exceeded(Exception)?$")
+_OTHER_QUOTA = _same(Then.KEEP, "a quota of this account is reached")
 
 
 def reason(code: str) -> Reason:
-    return TABLE.get(code, UNKNOWN)
+    return TABLE.get(code) or (_OTHER_QUOTA if _LIMITS.search(code) else UNKNOWN)
