@@ -3,6 +3,7 @@
 import json
 import signal
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -101,6 +102,9 @@ def test_only_this_machine_s_page_may_read_or_stop(shown, monkeypatch):
     assert status(url, "stop", method="POST", Host="evil.example", **{"X-Token": made.token}) == 403
     assert status(url, "other") == 404 and not killed
     with get(url, "stop", method="POST", **{"X-Token": made.token}):
+        until = time.monotonic() + 10
+        while not killed and time.monotonic() < until:  # it answers first
+            time.sleep(0.01)
         assert killed == [signal.SIGINT]
 
 

@@ -290,8 +290,65 @@ def test_errors_are_one_line_and_status_2(tmp_path, capsys):
     file.write_text('name = "x"\nregion = "eu-west-1"\n')
     assert cli.main(["hunt", str(file)]) == 2
     assert "hunt.toml: subnets is missing: needed are name" in capsys.readouterr().err
+    for line, said in (
+        ('budget = "much"', "budget is 'much': write a number"),
+        ('arms = "six"', "arms is 'six': write a whole number"),
+        ("subnets = 7", "subnets is 7: write a list"),
+        ("name = 7", "name is 7: write text in quotes"),
+        ('ssh_from = "home"', "'home' does not appear to be an IPv4 or IPv6 network; write a"),
+    ):
+        key = line.partition(" ")[0]
+        lines = [one for one in HUNT.format(subnet="s").splitlines() if not one.startswith(key)]
+        file.write_text("\n".join([line, *lines]))
+        assert cli.main(["hunt", str(file)]) == 2
+        assert said in capsys.readouterr().err, line
     assert cli.main(["estimate", "--at", "the-moon"]) == 2
     assert "the-moon" in capsys.readouterr().err
+
+
+WRONG = [
+    ("hunt --watch hunts/x --again much", "--again: 'much': write US dollars above 0"),
+    ("hunt --watch hunts/x --hours nan", "--hours: 'nan': write a number above 0"),
+    ("hunt hunt.toml --hunts 0", "--hunts: '0': write a whole number"),
+    (
+        "tiers deploy exchange x --region eu-west-1 --budget abc",
+        "--budget: 'abc': write US dollars",
+    ),
+    (
+        "tiers deploy exchange x --region eu-west-1 --budget inf",
+        "--budget: 'inf': write US dollars",
+    ),
+    ("share grant --to 111111111111 --days inf", "--days: 'inf': write a number above 0"),
+    ("share grant --to 111111111111 --days 1e7", "--days: '1e7': write a number above 0"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG)
+def test_wrong_numbers_are_said_by_their_option(line, said, capsys):
+    """--budget abc was a traceback, --days inf a fault of the program."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(line.split())
+    err = capsys.readouterr().err
+    assert ended.value.code == 2 and said in err and "Traceback" not in err
+
+
+def test_a_region_or_profile_that_can_t_be_is_no_fault_of_the_program(monkeypatch, capsys):
+    assert cli.main(["sweep", "--region", "eu west"]) == 2
+    assert "'eu west' doesn't match a supported format.: check --region" in capsys.readouterr().err
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    assert cli.main(["sweep", "--region", "eu-west-1"]) == 2
+    said = capsys.readouterr().err
+    assert "nobody" in said and "AWS_PROFILE" in said and "fault" not in said
+
+
+def test_an_endpoint_that_can_t_be_reached_is_asked_again(world, monkeypatch, capsys):
+    """Half a minute without a network ended a hunt whose instances went on."""
+    pauses = []
+    monkeypatch.setattr("tickpath_cloud.aws.pause", pauses.append)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    assert cli.main(["sweep", "--region", "eu-west-1"]) == 2
+    assert "AWS can't be reached" in capsys.readouterr().err and sum(pauses) > 60
 
 
 def test_destroy_and_sweep_by_command_line(config, world, tmp_path, capsys, monkeypatch):

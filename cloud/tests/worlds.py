@@ -1,6 +1,6 @@
-"""Prints the two tables of docs/guide/hunting.md, "What to expect", from simulated hunts.
+"""Simulate hunts and print both tables of "What to expect" in docs/guide/hunting.md.
 
-.venv/bin/python tests/worlds.py     # in cloud/; some minutes on one core
+Run it in cloud/ as `.venv/bin/python tests/worlds.py`. It takes some minutes on one core.
 """
 
 from dataclasses import replace

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 
 from tickpath_cloud import __version__, ending, journal, live, sweep
 from tickpath_cloud.ansible import AnsibleHosts
+from tickpath_cloud.arguments import dollars, positive, whole
 from tickpath_cloud.aws import client
 from tickpath_cloud.config import Config, load
 from tickpath_cloud.ec2 import Ec2
@@ -93,20 +93,20 @@ def parser() -> argparse.ArgumentParser:
         "--mesh", type=Path, metavar="FILE", help="a mesh.json, from which to take the prior, too"
     )
     verb.add_argument(
-        "--every", type=float, default=600, metavar="SECONDS", help="of --watch, default 600"
+        "--every", type=positive, default=600, metavar="SECONDS", help="of --watch, default 600"
     )
-    verb.add_argument("--hours", type=float, default=24, help="of --watch, at most; default 24")
+    verb.add_argument("--hours", type=positive, default=24, help="of --watch, at most; default 24")
     verb.add_argument(
-        "--change", type=float, default=0.05, metavar="SHARE",
+        "--change", type=positive, default=0.05, metavar="SHARE",
         help="of --watch: the smallest that counts, default 0.05",
     )  # fmt: skip
     verb.add_argument(
-        "--again", type=Decimal, metavar="DOLLARS",
+        "--again", type=dollars, metavar="DOLLARS",
         help="with --watch and --apply: hunt again for at most so much when a place has moved",
     )  # fmt: skip
     verb.add_argument("--apply", action="store_true", help="do it")
     verb.add_argument("--dry-run", action="store_true", help="simulate: expected error and cost")
-    verb.add_argument("--hunts", type=int, default=60, help="simulated hunts of --dry-run")
+    verb.add_argument("--hunts", type=whole, default=60, help="simulated hunts of --dry-run")
     verb.add_argument("--out", type=Path, default=Path("hunts"), help="directory of hunts")
     live.add(verb)
 

@@ -9,11 +9,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from tickpath_cloud import placement
 from tickpath_cloud.errors import CloudError
 
 T = TypeVar("T")
-
+WRITE = {  # pydantic's kinds of mistakes
+    "tuple_type": "a list", "list_type": "a list", "dict_type": "a table",
+    "string_type": "text in quotes", "bool_parsing": "true or false", "bool_type": "true or false",
+    "int_type": "a whole number", "int_parsing": "a whole number",
+    "int_from_float": "a whole number", "float_type": "a number", "float_parsing": "a number",
+    "decimal_type": "a number", "decimal_parsing": "a number",
+}  # fmt: skip
 SCENARIOS = ("ping-pong", "endpoint")  # of a block
 REACH = ("public", "private")
 OWN_KEYS = ("runs", "seconds", "warm_up_seconds", "exchange.start")  # the hunt sets them
@@ -102,8 +110,6 @@ class Config:
     def _check_scenario(self) -> None:
         if self.scenario not in SCENARIOS:
             raise CloudError(f"scenario is {self.scenario!r}: a hunt runs {' or '.join(SCENARIOS)}")
-        if not isinstance(self.set, tuple):
-            raise CloudError(f'set is {self.set!r}: write a list, such as ["tls=true"]')
         for pair in self.set:
             key, equals, _ = str(pair).partition("=")
             if not key or not equals:
@@ -147,8 +153,8 @@ def load(path: Path) -> Config:
     return settings_of(Config, data, path)
 
 
-def settings_of(kind: type[T], data: dict[str, Any], path: Path) -> T:
-    """A dataclass from a TOML table; lists become tuples, the budget an exact decimal."""
+def settings_of(kind: type[T], data: dict[str, Any], path: Path | str) -> T:
+    """A dataclass from a TOML table; its types are checked, and each mistake names its key."""
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     for key in sorted(set(data) & set(GONE)):
         raise CloudError(f"{path}: {key} is no key any more: {GONE[key]}")
@@ -158,13 +164,17 @@ def settings_of(kind: type[T], data: dict[str, Any], path: Path) -> T:
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]  # type: ignore[arg-type]
     if missing := [name for name in needed if name not in data]:
         raise CloudError(f"{path}: {missing[0]} is missing: needed are {', '.join(needed)}")
-    data = {key: tuple(e) if isinstance(e, list) else e for key, e in data.items()}
-    if "budget" in data:
-        data["budget"] = Decimal(str(data["budget"]))
     try:
-        return kind(**data)
-    except TypeError as error:
-        raise CloudError(f"{path}: {error}") from error
-    except ValueError as error:
-        hint = "write a network such as 198.51.100.7/32"
-        raise CloudError(f"{path}: {error}; {hint}") from error
+        return TypeAdapter(kind).validate_python(data)
+    except ValidationError as error:
+        raise CloudError(f"{path}: {_mistake(error)}") from error
+
+
+def _mistake(error: ValidationError) -> str:
+    """The first one, by its key: others may follow from it."""
+    first = error.errors()[0]
+    said = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:  # from __post_init__, where only addresses and networks are parsed
+        return f"{said}; write a network such as 198.51.100.7/32"
+    key, kind = ".".join(map(str, first["loc"])), WRITE.get(first["type"])
+    return f"{key} is {first['input']!r}: {f'write {kind}' if kind else said}"

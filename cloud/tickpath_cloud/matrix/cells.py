@@ -9,7 +9,7 @@ from typing import Any
 
 from tickpath_cloud import dedicated, placement
 from tickpath_cloud.aws import call, client, pages
-from tickpath_cloud.config import Config, read
+from tickpath_cloud.config import Config, read, settings_of
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.money import cost, dollars, fee
 from tickpath_cloud.plan import besides
@@ -90,17 +90,7 @@ class Features:
 
 
 def load_matrix(path: Path) -> Matrix:
-    data = dict(read(path).get("matrix") or {})
-    data["set"] = tuple(data.get("set", ()))
-    if isinstance(placements := data.get("placements"), list):
-        data["placements"] = tuple(placements)
-    try:
-        return Matrix(**data)
-    except TypeError as error:
-        raise CloudError(
-            f"{path}, [matrix]: {error}; it has images, tunings, ena, placements, pair, "
-            "scenario, set, noise_seconds"
-        ) from error
+    return settings_of(Matrix, dict(read(path).get("matrix") or {}), f"{path}, [matrix]")
 
 
 def cells(config: Config, matrix: Matrix) -> list[Cell]:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tickpath_cloud import ending
+from tickpath_cloud.arguments import positive
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.journal import Journal
 from tickpath_cloud.launches import Launches
@@ -32,7 +33,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb.add_argument("--name", help="of the grant; default: the account")
     verb.add_argument("--cidr", default="auto", help="network of the receiver's VPC")
     verb.add_argument("--vpc", help="the receiver's VPC; default: the first that fits")
-    verb.add_argument("--days", type=float, default=30.0, help="until it expires")
+    verb.add_argument("--days", type=positive, default=30.0, help="until it expires")
     verb.add_argument("--modify", action="store_true", help="allow ModifyInstancePlacement")
     verb.add_argument("--reserve", action="store_true", help="allow CreateCapacityReservation")
     verb.add_argument("--out", type=Path, help="the offer's file; default: NAME.offer.json")
@@ -40,7 +41,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb = _owner(
         sub, "reconcile", _reconcile, "Accept what a grant covers, remove what none covers"
     )
-    verb.add_argument("--every", type=float, metavar="SECONDS", help="repeat until Ctrl-C")
+    verb.add_argument("--every", type=positive, metavar="SECONDS", help="repeat until Ctrl-C")
     _owner(sub, "list", _list, "Show grants and their peerings", apply=False)
     verb = _owner(sub, "revoke", _revoke, "End a grant: no new instances, no network")
     verb.add_argument("grant")

@@ -6,10 +6,10 @@ import argparse
 import json
 import time
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 
 from tickpath_cloud import live
+from tickpath_cloud.arguments import dollars
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.fleet.measure import load as fleet_settings
@@ -67,7 +67,7 @@ def _add_stacks(sub: argparse._SubParsersAction) -> None:
     verb.add_argument("template", choices=names())
     verb.add_argument("name", help="of the stack: tickpath-tiers-NAME")
     verb.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE")
-    verb.add_argument("--budget", type=Decimal, required=True, help="US dollars, for TtlMinutes")
+    verb.add_argument("--budget", type=dollars, required=True, help="US dollars, for TtlMinutes")
 
     text = "List the stacks of tiers; those past their expiry are orphans"
     sub.add_parser("stacks", help=text, description=text).set_defaults(act=_stacks)
