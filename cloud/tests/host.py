@@ -27,6 +27,9 @@ for real in {Path(p).resolve() for p in ("/sbin/shutdown", "/sbin/reboot", "/sbi
 for place in ("/mnt", "/run", "/var/lib", "/etc/systemd/system", os.path.expanduser("~")):
     if os.path.isdir(place):
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
+if (directory / "boot_id").exists():
+    own = ["mount", "--bind", directory / "boot_id", "/proc/sys/kernel/random/boot_id"]
+    subprocess.run(own, check=True)
 os.makedirs("/run/sshd")
 path = f"{bin_dir}:/usr/sbin:/usr/bin:/sbin:/bin"
 (directory / "sshd.conf").write_text(f"""

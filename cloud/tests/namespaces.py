@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from pathlib import Path
 
 SUBNET = "10.77.0"
@@ -57,6 +58,7 @@ class Hosts:
         self.processes = {}
         self.numbers = {}  # instance id -> number of its namespace
         self.free = list(range(1, 40))
+        self.own_boots = False  # whether each host looks like a machine of its own
 
     def __enter__(self):
         for name in ("id", "hostkey"):
@@ -95,6 +97,8 @@ class Hosts:
         directory = self.directory / instance.id
         directory.mkdir()
         (directory / "user-data").write_bytes(instance.user_data.decode().encode())
+        if self.own_boots:
+            (directory / "boot_id").write_text(f"{uuid.uuid4()}\n")
         words = ["ip", "netns", "exec", name, "unshare", "--mount", "--pid", "--fork"]
         words += ["--kill-child", "--mount-proc", sys.executable]
         words += [str(Path(__file__).with_name("host.py")), str(directory), address]

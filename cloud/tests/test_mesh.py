@@ -31,9 +31,11 @@ from tickpath_cloud.records import Series
 SCHEMA = Path(__file__).parents[2] / "docs" / "mesh.schema.json"
 POOLED = {"count": 5, "p50": 1000, "p99": None}
 RECORD = {
-    "scenario": "net-rr", "runs": 1,
-    "subjects": [{"name": "rust", "memory": 1, "series": [
-        {"name": "request", "kind": "service", "pooled": POOLED, "histogram": "long"},
+    "scenario": "net-one-way", "runs": 1,
+    "subjects": [{"name": "rust", "memory": 1, "load": {"between": None}, "series": [
+        {"name": name, "kind": kind, "pooled": POOLED, "histogram": "long"}
+        for name, kind in (("forward", "response"), ("forward", "service"),
+                           ("request", "service"), ("reverse", "service"))
     ]}],
 }  # fmt: skip
 
@@ -147,7 +149,8 @@ def test_a_round_that_was_lost_is_repeated_at_the_end(monkeypatch, tmp_path):
 
     runner, seen = plays(monkeypatch, tmp_path, answers)
     found = runner.run()
-    assert all(pair.series for pair in found.pairs) and len(found.pairs) == 12
+    assert all(pair.series and pair.ways for pair in found.pairs) and len(found.pairs) == 12
+    assert {pair.series.name for pair in found.pairs} == {"request"}
     assert (found.rounds, found.rounds_again) == (6, 1)
     assert [play for play, _ in seen] == ["mesh_rounds", "mesh_rounds", "mesh_end"]
     assert {host.name: host.why for host in found.hosts if host.why} == {"e": UNREACHABLE}
@@ -313,7 +316,7 @@ def keep(tmp_path, turns, begins=0.0, sent=0.0):
     )
     tickpath.chmod(0o755)
     asked = {
-        "scenario": "net-rr", "set": ["runs=1"], "slot_seconds": 0.6, "turn_seconds": 0.5,
+        "scenario": "net-one-way", "set": ["runs=1"], "slot_seconds": 0.6, "turn_seconds": 0.5,
         "late_seconds": 0.3,
         "turns": [{"round": n, "to": to, "address": f"{to}:1"} for n, to in turns],
     }  # fmt: skip
@@ -327,8 +330,9 @@ def keep(tmp_path, turns, begins=0.0, sent=0.0):
 def test_a_host_keeps_its_timetable_and_loses_only_what_fails(tmp_path):
     done = keep(tmp_path, [(0, "good"), (1, "hangs"), (2, "fails"), (3, "last")], begins=0.5)
     turns = {turn["to"]: turn for turn in json.loads(done.stdout)["turns"]}
-    kept = turns["good"]["record"]["subjects"][0]["series"][0]
-    assert kept == {"name": "request", "kind": "service", "pooled": POOLED}
+    [kept] = turns["good"]["record"]["subjects"]
+    assert kept["series"][2] == {"name": "request", "kind": "service", "pooled": POOLED}
+    assert kept.keys() == {"name", "between", "series"}
     assert "longer than its turn of 0.5 s" in turns["hangs"]["why"]
     assert turns["fails"]["why"] == "error: nothing answers"
     assert "record" in turns["last"] or turns["last"]["late"], turns

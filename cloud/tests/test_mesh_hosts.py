@@ -1,4 +1,4 @@
-"""A mesh of hosts in network namespaces with planted delays, one of which is dead."""
+"""A mesh of twelve hosts in network namespaces with planted delays, one of which is dead."""
 
 import json
 import subprocess
@@ -14,26 +14,38 @@ from test_mesh import SCHEMA
 
 from tickpath_cloud import cli
 
-FAR = 0.003  # seconds, one way, between the two clusters: far more than what a busy machine adds
-CLUSTERS = [["a-1", "a-2"], ["b-1", "b-2"]]
+CLUSTERS = [[f"{cluster}-{n}" for n in range(1, 5)] for cluster in "abc"]
+DEAD = "c-4"
+# Seconds one way between clusters: far more than what a busy machine adds.
+APART = {frozenset("ab"): 0.003, frozenset("ac"): 0.008, frozenset("bc"): 0.008}
+ASYMMETRIC, LONGER = ("a-1", "b-1"), 0.006  # from the first to the second, and not back
 
 
-def slow(hosts, name, to):
+def delay(start, to):
+    more = LONGER if (start, to) == ASYMMETRIC else 0.0
+    return APART.get(frozenset((start[0], to[0])), 0.0) + more
+
+
+def slow(hosts, name, others):
+    """Delays the packets from one host to each of the others."""
     inside = ["ip", "netns", "exec", f"{hosts.tag}-{hosts.numbers[name]}", sys.executable]
-    words = [f"{hosts.address(other)}={FAR}" for other in to]
+    words = [f"{hosts.address(to)}={delay(name, to)}" for to in others if delay(name, to)]
     return subprocess.Popen([*inside, str(Path(__file__).with_name("slow_path.py")), *words])
 
 
 @pytest.mark.root
-def test_a_mesh_finds_planted_clusters_and_does_not_wait_for_a_dead_host(hosts, tmp_path, capsys):
-    """The zones of the inventory say otherwise: the mesh finds what is near, whatever its name."""
-    names = [*CLUSTERS[0], *CLUSTERS[1], "dead"]
+def test_a_mesh_finds_planted_clusters_and_an_asymmetric_pair(hosts, tmp_path, capsys):
+    """The zones of the inventory say otherwise: the mesh finds what is near, whatever its name.
+
+    Each host has a boot of its own, so nobody takes their clocks for one.
+    """
+    hosts.own_boots = True
+    names = [name for cluster in CLUSTERS for name in cluster]
     for name in names:
         launch(hosts, name)
-    hosts.end(SimpleNamespace(id="dead"))
-    paths = [
-        slow(hosts, name, other) for mine, other in (CLUSTERS, reversed(CLUSTERS)) for name in mine
-    ]
+    hosts.end(SimpleNamespace(id=DEAD))
+    alive = [name for name in names if name != DEAD]
+    paths = [slow(hosts, name, alive) for name in alive]
     held = {name: {"ansible_host": hosts.address(name)} for name in names}
     for number, name in enumerate(names):
         held[name]["tickpath_fleet_zone"] = f"zone-{number % 2}"
@@ -42,7 +54,7 @@ def test_a_mesh_finds_planted_clusters_and_does_not_wait_for_a_dead_host(hosts, 
     asked["all"]["vars"]["tickpath_fleet_mesh_echo_arguments"] = ["--backend", "block"]
     inventory.write_text(json.dumps(asked))
     words = ["fleet", "mesh", str(inventory), "--binary", tickpath(), "--out", str(tmp_path / "m")]
-    words += ["--seconds", "0.8", "--answer-seconds", "5", "--json"]
+    words += ["--seconds", "0.3", "--answer-seconds", "5", "--json"]
     words += ["--set", "subject.rust.backend=block"]
     try:
         assert cli.main(words) == 0
@@ -55,13 +67,22 @@ def test_a_mesh_finds_planted_clusters_and_does_not_wait_for_a_dead_host(hosts, 
     [directory] = (tmp_path / "m").iterdir()
     log = (directory / "ansible.log").read_text()[-3000:]
     why = {host["name"]: host["why"] for host in said["hosts"]}
-    assert "ssh" in why.pop("dead") and not any(why.values()), log
-    assert said["rounds"] == 6, "twice N - 1 of the four that answer"
+    assert "ssh" in why.pop(DEAD) and not any(why.values()), log
+    assert said["rounds"] == 22, "twice eleven, for the eleven that answer"
     figures = {(p["from"], p["to"]): p["figures"] for p in said["pairs"]}
-    assert len(figures) == 12 and all(figures.values()), [p["why"] for p in said["pairs"]]
+    assert len(figures) == 110 and all(figures.values()), [p["why"] for p in said["pairs"]]
     for (start, to), found in figures.items():
-        far = start[0] != to[0]
-        assert (found["p50_ns"] >= 2e9 * FAR) == far, (start, to, found)
-    assert said["levels"][-1]["clusters"] == CLUSTERS
+        planted = 1e9 * (delay(start, to) + delay(to, start))
+        assert planted <= found["p50_ns"] < planted + 5e6, (start, to, found)
+    number = {host["name"]: host["cluster"] for host in said["hosts"]}
+    found = [sorted(n for n in alive if number[n] == at) for at in range(len(set(number.values())))]
+    assert [cluster for cluster in found if cluster] == [
+        [name for name in cluster if name != DEAD] for cluster in CLUSTERS
+    ]
+    assert all(pair["one_way"] for pair in said["pairs"]), [p["one_way_why"] for p in said["pairs"]]
+    [one] = said["asymmetric"]
+    assert (one["from"], one["to"], one["by"]) == (*ASYMMETRIC, "closure")
+    assert one["longer_ns"] == pytest.approx(1e9 * LONGER, rel=0.1)
+    assert said["closure"]["triangles"] == 165 and said["closure"]["sum_ns_median"] < 1e5
     assert (directory / "mesh.html").read_text().count("zone-1") > 0
     assert [c for name in why for c in commands(hosts, name, b"exchange")] == [], "echoes go on"

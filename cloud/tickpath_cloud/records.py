@@ -109,15 +109,18 @@ def read_record(path: Path) -> Record:
         raise CloudError(f"{file} is no run record ({error}): name a run's directory") from error
 
 
-def parse_record(run: dict[str, Any], where: str) -> Record:
-    """Refuses a void record and a smoke test, as every reader of records does."""
+def parse_record(run: dict[str, Any], where: str, wanted: tuple[str, str] | None = None) -> Record:
+    """Rejects a void record and a smoke test, as every reader of records does.
+
+    `wanted` is the name and the kind of a series; without it, the main one is taken.
+    """
     if run.get("void_because"):
         raise CloudError(f"{where} is void: {run['void_because'][0]}")
     if run.get("smoke_test"):
         raise CloudError(f"{where} is a smoke test: make a record without --quick")
     try:
         subject = next(s for s in run["subjects"] if s["name"] not in BESIDE)
-        series = _main(subject["series"])
+        series = _main(subject["series"], wanted)
         pooled = series["pooled"]
         float(pooled["p50"])  # without one it is no result
         interval = (series.get("interval") or {}).get("p50")
@@ -149,11 +152,13 @@ def _over_floor(series: dict[str, Any]) -> tuple[float | None, bool]:
     return (float(p50["ratio"]) if p50 else None), holds_to is not None and holds_to >= RANKS["p50"]
 
 
-def _main(series: list[dict[str, Any]]) -> dict[str, Any]:
+def _main(series: list[dict[str, Any]], wanted: tuple[str, str] | None) -> dict[str, Any]:
     """Response time of orders where there is one (open loop); otherwise the first service time.
 
     For `endpoint` that is `ping`, or `connect` if the target speaks no WebSocket.
     """
+    if wanted is not None:
+        return next(entry for entry in series if (entry["name"], entry.get("kind")) == wanted)
     for kind in ("response", "service"):
         for entry in series:
             if entry.get("kind") == kind:

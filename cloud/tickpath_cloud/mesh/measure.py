@@ -11,8 +11,9 @@ from typing import Any
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import COLLECTION, Fleet
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
-from tickpath_cloud.mesh import timetable
+from tickpath_cloud.mesh import timetable, ways
 from tickpath_cloud.mesh.timetable import Pair, Round
+from tickpath_cloud.mesh.ways import Ways
 from tickpath_cloud.playbook import FORKS, Tell, good, listen, why
 from tickpath_cloud.records import Series, parse_record
 
@@ -26,10 +27,13 @@ AROUND_SECONDS = 1.5  # of a turn on top of its measurement: a process starts an
 LATE_SECONDS = 0.5  # that a host may be late, or its clock apart, and still measure
 LEAD_SECONDS, LEAD_SECONDS_OF_HOST = 5.0, 0.2  # until the first round: Ansible reaches hosts
 END_SECONDS = 600  # after the last planned round an echo ends by itself
-UDP = (
-    "exchange.start=false", "request.protocol=udp", "runs=1", "bare_seconds=0", "hiccup_seconds=0",
+SCENARIO = "net-one-way"
+# As many requests whatever the distance: one after the other, a far pair would have too few for a
+# p50. Each is a probe of the clocks, too.
+OURS = (
+    "exchange.start=false", "runs=1", "hiccup_seconds=0", "one_way=bracket",
+    "load.rate_per_second=1000",
 )  # fmt: skip
-SCENARIO = "net-rr"
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ class Measured:
     series: Series | None = None
     why: str = ""
     late: bool = False
+    ways: Ways | None = None
+    ways_why: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ class Runner:
         pairs = (f"seconds={asked.seconds:g}", f"warm_up_seconds={WARM_UP_SECONDS:g}")
         return {
             "scenario": SCENARIO,
-            "set": [*UDP, *pairs, *asked.set],
+            "set": [*OURS, *pairs, *asked.set],
             "slot_seconds": asked.slot_seconds,
             "turn_seconds": asked.turn_seconds,
             "late_seconds": LATE_SECONDS,
@@ -230,6 +236,10 @@ def _measured(name: str, to: str, turn: dict[str, Any]) -> Measured:
     if "record" not in turn:
         return Measured(name, to, at, why=str(turn["why"]), late=late)
     try:
-        return Measured(name, to, at, parse_record(turn["record"], f"{name} to {to}").main)
+        series = parse_record(turn["record"], f"{name} to {to}", ways.ROUND_TRIP).main
     except (CloudError, KeyError, TypeError) as error:
         return Measured(name, to, at, why=str(error))
+    try:
+        return Measured(name, to, at, series, ways=ways.parse(turn["record"], f"{name} to {to}"))
+    except CloudError as error:
+        return Measured(name, to, at, series, ways_why=str(error))

@@ -82,6 +82,7 @@ def page(found: Found, record: dict[str, Any]) -> str:
         "<p class=quiet>Best first: the least slowest round trip to any other host. Spread is "
         "from the nearest to the farthest host.</p>",
         _table(table.HEAD, table.rows(found), ("place", "to", "cluster")),
+        *_one_way(found),
         "<h2>How it was measured</h2>", f"<p>{_how(found, record)}</p>",
         _list("Pairs that differ by direction", table.disagreeing(found)),
         _list("Pairs without a figure", [f"{p.start} to {p.to}: {p.why}" for p in found.without()]),
@@ -90,6 +91,19 @@ def page(found: Found, record: dict[str, Any]) -> str:
         f"{json.dumps(record).replace('<', chr(92) + 'u003c')}</script></body></html>",
     ]  # fmt: skip
     return "\n".join(parts)
+
+
+def _one_way(found: Found) -> list[str]:
+    lines = table.one_way(found)
+    if not lines:
+        return []
+    return [
+        _list("One way", lines),
+        "<p class=quiet>A direction of one pair is known only as well as both hosts' clocks. "
+        "Around a triangle of hosts the offsets of the clocks must add up to zero: what is left "
+        "over is half of what its paths' asymmetries add up to. A host whose paths are all "
+        "asymmetric in the same way looks like a shifted clock, and stays hidden.</p>",
+    ]
 
 
 def _failed(found: Found) -> str:
@@ -182,9 +196,9 @@ def _how(found: Found, record: dict[str, Any]) -> str:
     return escape(
         f"{record['started']}: {mesh.rounds} rounds in random order (seed {asked.seed}){again}. "
         f"In a round no host is in two pairs. Each measurement is `run {SCENARIO}` over UDP "
-        f"for {asked.seconds:g} s, one request under way. All hosts kept one timetable, and "
+        f"for {asked.seconds:g} s, a request each millisecond. All hosts kept one timetable, and "
         "nobody talked to them meanwhile. The other end's cores were not watched, so no figure "
-        "is judged against disturbance. A round trip says nothing about its two halves."
+        "is judged against disturbance."
     )
 
 

@@ -13,6 +13,8 @@ from tickpath_cloud import __version__
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.mesh import analysis
 from tickpath_cloud.mesh.analysis import Level, Matrix, Place
+from tickpath_cloud.mesh.asymmetry import Asymmetric, asymmetric
+from tickpath_cloud.mesh.closure import Closure, Observed, closure
 from tickpath_cloud.mesh.measure import SCENARIO, Measured, Mesh
 
 SCHEMA = 1
@@ -27,6 +29,8 @@ class Found:
     directed: Matrix  # p50 of round trips, from row to column
     levels: list[Level]
     places: list[Place]
+    closure: Closure | None  # none: no triangle of hosts with clocks of their own
+    asymmetric: list[Asymmetric]
 
     @property
     def clearest(self) -> Level | None:
@@ -50,7 +54,18 @@ def found(mesh: Mesh) -> Found:
         if pair.series is not None and {pair.start, pair.to} <= number.keys():
             directed[number[pair.start], number[pair.to]] = pair.series.p50_ns
     distance = analysis.symmetric(directed)
-    return Found(mesh, names, directed, analysis.levels(distance), analysis.places(distance))
+    known = {
+        (number[p.start], number[p.to]): p.ways for p in mesh.pairs
+        if p.ways is not None and {p.start, p.to} <= number.keys()
+    }  # fmt: skip
+    closed = closure(len(names), [
+        Observed(start, to, ways.instant) for (start, to), ways in known.items()
+        if ways.instant is not None
+    ])  # fmt: skip
+    return Found(
+        mesh, names, directed, analysis.levels(distance), analysis.places(distance), closed,
+        asymmetric(known, closed, distance),
+    )  # fmt: skip
 
 
 def read(path: Path) -> tuple[Matrix, set[str]]:
@@ -79,7 +94,8 @@ def to_json(result: Found, started: str) -> dict[str, Any]:
     return {
         "schema": SCHEMA, "tool": f"tickpath-cloud {__version__}", "started": started,
         "inventory": str(asked.inventory), "scope": asked.scope, "hub": asked.hub or None,
-        "scenario": SCENARIO, "seconds": asked.seconds, "slot_seconds": asked.slot_seconds,
+        "scenario": SCENARIO,
+        "seconds": asked.seconds, "slot_seconds": asked.slot_seconds,
         "seed": asked.seed, "settings": list(asked.set),
         "rounds": mesh.rounds, "rounds_again": mesh.rounds_again,
         "hosts": [
@@ -99,11 +115,37 @@ def to_json(result: Found, started: str) -> dict[str, Any]:
              "median_ns": place.median_ns, "known": place.known, "others": len(result.names) - 1}
             for place in result.places
         ],
+        "closure": _closure(result),
+        "asymmetric": [
+            {"from": result.names[one.start], "to": result.names[one.to],
+             "longer_ns": one.longer_ns, "by": one.by}
+            for one in result.asymmetric
+        ],
+    }  # fmt: skip
+
+
+def _closure(result: Found) -> dict[str, Any] | None:
+    found = result.closure
+    if found is None:
+        return None
+    return {
+        "triangles": found.triangles, "sum_ns_median": found.median_ns,
+        "worst": {"hosts": [result.names[n] for n in found.worst.hosts],
+                  "sum_ns": found.worst.sum_ns},
+        "sigma_ns": found.sigma_ns,
     }  # fmt: skip
 
 
 def _pair(pair: Measured) -> dict[str, Any]:
-    held = {"from": pair.start, "to": pair.to, "at": pair.at, "why": pair.why}
+    ways = pair.ways
+    held = {
+        "from": pair.start, "to": pair.to, "at": pair.at, "why": pair.why,
+        "one_way": ways and {
+            "forward_ns": ways.forward_ns, "reverse_ns": ways.reverse_ns,
+            "error_ns": ways.error_ns,
+        },
+        "one_way_why": pair.ways_why,
+    }  # fmt: skip
     if pair.series is None:
         return {**held, "figures": None}
     series = pair.series

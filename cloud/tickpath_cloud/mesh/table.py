@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from tickpath_cloud import columns
 from tickpath_cloud.mesh import analysis
+from tickpath_cloud.mesh.asymmetry import CLOCKS, CLOSURE
 from tickpath_cloud.mesh.record import Found
 from tickpath_cloud.records import us
 
@@ -12,13 +15,14 @@ NO_GAP = (
     f"No groups: nowhere does the next step take {analysis.RATIO_MIN:g} times the distance of the "
     "one before. All hosts are about as near to each other."
 )
+BY = {CLOCKS: "both hosts' clocks", CLOSURE: "closure, if most paths are symmetric"}
 ALIKE = 0.05  # places whose slowest round trips differ by less are about as good
 MISSING_MAX = 20  # reasons that are printed
 
 
 def text(found: Found) -> str:
     lines = columns.table(HEAD, rows(found), ("to", "cluster"))
-    lines += ["", headline(found), clusters(found), *groups(found)]
+    lines += ["", headline(found), clusters(found), *groups(found), *one_way(found)]
     lines += [f"{host.name:<24} FAILED: {host.why}" for host in found.mesh.hosts if host.why]
     missing = found.without()
     lines += [f"{p.start} to {p.to}: no figure: {p.why}" for p in missing[:MISSING_MAX]]
@@ -88,6 +92,33 @@ def labels(found: Found, group: list[int]) -> str:
     )
     said = "; ".join(", ".join(names) for names in kinds if names)
     return f" ({said})" if said else ""
+
+
+def one_way(found: Found) -> list[str]:
+    """How well the directions are known, whether triangles close, and asymmetric pairs."""
+    errors = [pair.ways.error_ns for pair in found.mesh.pairs if pair.ways]
+    if not errors:
+        return []
+    lines = [
+        f"One way: known to +- {us(median(errors))} us (median of {len(errors)} measurements), by "
+        "the bracket of both hosts' clocks."
+    ]
+    if (closed := found.closure) is not None:
+        names = ", ".join(found.names[host] for host in closed.worst.hosts)
+        lines.append(
+            f"Closure: of {closed.triangles} triangles of hosts half close within "
+            f"{us(closed.median_ns)} us; the worst, {names}, lacks {us(abs(closed.worst.sum_ns))} "
+            "us."
+        )
+    return lines + asymmetric(found)
+
+
+def asymmetric(found: Found) -> list[str]:
+    return [
+        f"asymmetric: {found.names[one.start]} to {found.names[one.to]} takes "
+        f"{us(one.longer_ns)} us longer than back (by {BY[one.by]})"
+        for one in found.asymmetric
+    ]
 
 
 def disagreeing(found: Found) -> list[str]:

@@ -79,6 +79,7 @@ def reduced(record):
     held["subjects"] = [
         {
             "name": subject["name"],
+            "between": (subject.get("load") or {}).get("between"),  # what is known of both clocks
             "series": [
                 {key: series[key] for key in KEPT_OF_SERIES if key in series}
                 for series in subject["series"]
