@@ -1,7 +1,8 @@
 """moto as PyPI has it, in a process of its own: `fake_aws` changes moto's classes in this one.
 
-It adds only what moto has no code for and a hunt can't do without: placement groups, prices, the
-quota of vCPUs, and that there are no reservations. Prints its address; ends with its input.
+It adds only what moto has no code for and our verbs can't do without: placement groups, prices, the
+quota of vCPUs, that there are no reservations, and the gaps of its stacks (moto_stacks.py). Prints
+its address; ends with its input.
 """
 
 import io
@@ -11,6 +12,7 @@ from threading import Thread
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
+import moto_stacks
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -108,6 +110,7 @@ class Quiet(WSGIRequestHandler):
 
 
 if __name__ == "__main__":
+    moto_stacks.install()
     http = make_server("127.0.0.1", 0, Extended(), threaded=True, request_handler=Quiet)
     Thread(target=http.serve_forever, daemon=True).start()
     print(f"http://127.0.0.1:{http.server_port}", flush=True)

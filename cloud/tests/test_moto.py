@@ -1,7 +1,7 @@
 """Each verb against moto as it is: our own fake could be kinder than a stranger's.
 
-moto has no invitations of RAM, no group of another account, and deletes a stack's VPC first, which
-fails: the networks of `share` are in test_moto_share.py, the rest and `tiers` in the fake's tests.
+moto has no invitations of RAM and no group of another account: the networks of `share` are in
+test_moto_share.py, the rest in the fake's tests. The stacks of `tiers` are in test_moto_tiers.py.
 """
 
 import subprocess
