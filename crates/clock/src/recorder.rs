@@ -57,9 +57,14 @@ impl Series {
         Series { name: Cow::Borrowed(name), kind }
     }
 
+    /// `series.kind`, its tag among those of one subject.
+    pub fn own_tag(&self) -> String {
+        format!("{}.{}", self.name, self.kind.name())
+    }
+
     /// `subject.series.kind`, the tag in an .hlog file.
     pub fn tag(&self, subject: &str) -> String {
-        format!("{subject}.{}.{}", self.name, self.kind.name())
+        format!("{subject}.{}", self.own_tag())
     }
 }
 

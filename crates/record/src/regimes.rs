@@ -82,7 +82,7 @@ pub fn find<R: BufRead>(
 
 /// Tag of a series in a log.
 pub(crate) fn tag(subject: &str, series: &Series) -> String {
-    format!("{subject}.{}.{}", series.name, series.kind.name())
+    format!("{subject}.{}", series.own_tag())
 }
 
 /// Tags of the timed series of references, and of subjects whose floor has two regimes.

@@ -61,10 +61,16 @@ pub struct Series {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regimes: Vec<InRegime>,
     /// Its ratio and difference to its floor, or for a floor to the bare echo, paired by run and
-    /// regime; `None`
-    /// without one.
+    /// regime; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_floor: Option<OverFloor>,
+}
+
+impl Series {
+    /// `series.kind`, its tag among those of one subject.
+    pub fn own_tag(&self) -> String {
+        format!("{}.{}", self.name, self.kind.name())
+    }
 }
 
 /// Mean length of each message on the stream, frame headers included.
@@ -357,10 +363,11 @@ pub struct RunRecord {
 pub struct RateSearch {
     /// The scenario's rate, messages per second; the search goes no higher.
     pub asked_per_second: f64,
-    /// The highest rate at which p50, or its ratio to the floor, held; `None`: at none.
+    /// The highest rate at which the client sent three quarters of its messages on time; `None`: at
+    /// none.
     #[serde(default)]
     pub carried_per_second: Option<f64>,
-    /// The lowest rate above it at which neither held; `None`: the asked rate is carried.
+    /// The lowest rate above it at which it didn't; `None`: the asked rate is carried.
     #[serde(default)]
     pub missed_per_second: Option<f64>,
     /// The directory of the search, a sweep, beside that of the record.

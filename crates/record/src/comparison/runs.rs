@@ -158,7 +158,7 @@ impl Runs {
                     row.brackets.push(brackets(series, run, &percentiles));
                     row.disturbed_by.push(disturbed_by(record, series, run));
                     row.runs.push(percentiles);
-                    let tag = format!("{}.{}", series.name, series.kind.name());
+                    let tag = series.own_tag();
                     row.offsets.extend(RunOffset::of(record, &subject.name, &tag, run));
                     // A run without a ratio leaves a gap, so that no other takes its place.
                     row.over_floor.push(ratios.into_iter().flatten().map(run_ratio).collect());

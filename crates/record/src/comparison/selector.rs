@@ -117,8 +117,7 @@ impl Selector {
             },
             None => record.subjects.first()?,
         };
-        let full = |one: &Series| format!("{}.{}", one.name, one.kind.name());
-        let known: Vec<String> = subject.series.iter().map(full).collect();
+        let known: Vec<String> = subject.series.iter().map(Series::own_tag).collect();
         let asked = match self.kind {
             Some(kind) => format!("{}.{}", self.series, kind.name()),
             None => self.series.clone(),

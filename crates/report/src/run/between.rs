@@ -65,7 +65,7 @@ fn clocks(runs: &[Between]) -> String {
 
 /// The interval of a series' figures, if both clocks stamped it.
 fn interval(name: &str, subject: &Subject, series: &Series) -> Option<String> {
-    let tag = format!("{}.{}", series.name, series.kind.name());
+    let tag = series.own_tag();
     let runs = &subject.load.between;
     let error_ns = runs.iter().filter_map(|run| run.errors_ns.get(&tag)).copied().max()?;
     let from = &runs.iter().find(|run| run.errors_ns.contains_key(&tag))?.error_from;

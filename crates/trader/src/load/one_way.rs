@@ -75,8 +75,7 @@ impl TwoClocks {
         let TwoClocks { flow, ends, shown, recorder, room } = self;
         let (step_ns, clocks) = (ends.step_ns(), ends.clocks());
         let offsets = Offsets::of(&ways.probes(), ends.bridge(&flow), step_ns);
-        let tag = |series: &Series| format!("{}.{}", series.name, series.kind.name());
-        let tags = [0, 1, 2].map(|index| tag(&series()[index]));
+        let tags = [0, 1, 2].map(|index| series()[index].own_tag());
         let between = ways.record(offsets, shown, tags, recorder, from_to_ns);
         let between = Between { clocks, ..between };
         let failure = (ways.unkept > 0).then(|| {

@@ -123,11 +123,6 @@ fn series() -> Vec<(Series, usize, usize)> {
     intervals.chain(stages).collect()
 }
 
-/// Its tag in a log, without the subject.
-fn tag(series: &Series) -> String {
-    format!("{}.{}", series.name, series.kind.name())
-}
-
 /// The series with an end that another machine stamped: tag, both ends, and the largest error of
 /// their values, which may be unknown.
 fn between_clocks<'a>(
@@ -142,7 +137,7 @@ fn between_clocks<'a>(
             _ => to,
         };
         let error_ns = apart_ns(from, to, time);
-        (error_ns != Some(0)).then(|| (tag(&series), [from, to], error_ns))
+        (error_ns != Some(0)).then(|| (series.own_tag(), [from, to], error_ns))
     })
 }
 
@@ -190,7 +185,7 @@ pub(crate) fn write_log(
     start_ns: u64,
 ) -> io::Result<()> {
     let mut all = series();
-    all.retain(|(series, ..)| !withheld.contains_key(&tag(series)));
+    all.retain(|(series, ..)| !withheld.contains_key(&series.own_tag()));
     let names: Vec<Series> = all.iter().map(|(series, ..)| series.clone()).collect();
     let mut rest = samples;
     let mut begin_ns = start_ns;

@@ -109,9 +109,8 @@ pub(crate) fn take_out_refused(
     series: &mut Vec<Series>,
 ) -> Option<String> {
     let refused = refused(name, runs);
-    let tag = |one: &Series| format!("{}.{}", one.name, one.kind.name());
-    let taken = series.extract_if(.., |one| refused.contains_key(tag(one).as_str()));
-    let tags: Vec<String> = taken.map(|one| tag(&one)).collect();
+    let taken = series.extract_if(.., |one| refused.contains_key(one.own_tag().as_str()));
+    let tags: Vec<String> = taken.map(|one| one.own_tag()).collect();
     let why = refused.get(tags.first()?.as_str())?;
     Some(format!(
         "left out of {name}, as not every run could give it: {}. The figures of the runs that could would be too high. One that \
