@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use transport::datagram::is_full;
 use transport::echo::bulk::{ACCOUNT_BYTES, Account, block};
 use transport::echo::datagrams::{EchoStamps, STAMPED, STAMPED_BYTES};
 use transport::echo::{HEADER_BYTES, Message, is_nothing};
@@ -30,9 +31,6 @@ const SETTLE: Duration = Duration::from_millis(50);
 const QUESTIONS_MAX: u64 = 20;
 /// Time to wait for the answer to one of them.
 const QUESTION_PATIENCE: Duration = Duration::from_millis(250);
-
-/// The error of a full queue on the way out: `ENOBUFS`.
-const NO_BUFFERS: i32 = 105;
 
 /// The work of a flow.
 #[derive(Clone)]
@@ -259,10 +257,7 @@ impl DatagramFlow<'_> {
                 self.sent += 1;
                 Ok(true)
             }
-            // Its queue is full.
-            Err(error) if is_nothing(&error) || error.raw_os_error() == Some(NO_BUFFERS) => {
-                Ok(false)
-            }
+            Err(error) if is_full(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -17,7 +17,7 @@ mod stamped;
 pub use crate::datagram::arrival::ArrivalSocket;
 pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
-pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome, sending};
+pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome, is_full, sending};
 pub use crate::datagram::stamped::{KernelStamps, StampedSocket};
 pub use plan::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 

@@ -99,7 +99,9 @@ fn sending_with(address: SocketAddr, send_buffer_bytes: usize) -> Result<UdpSock
     Ok(socket)
 }
 
-fn is_full(error: &io::Error) -> bool {
+/// Whether a datagram was not sent because a queue on its way out is full, or a signal came first:
+/// it may be sent again.
+pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
         || error.raw_os_error() == Some(Errno::ENOBUFS as i32)
 }
