@@ -129,11 +129,10 @@ impl Launch<'_> {
         let plan = ExchangePlan { cores: Vec::new(), gateways: 0, backend, ..plan };
         let (process, ready) = self.start_exchange(&plan, ".sink")?;
         let result = client(ready.address);
-        process.terminate();
-        let ended = process.wait().map_err(|error| error.to_string());
+        let ended = self.end_other_end("the sink of the bulk flows", process);
         let mut result = result?;
-        if !ended.is_ok_and(|(status, timed_out)| status.success() && !timed_out) {
-            result.fail("the sink of the bulk flows died in mid-run".to_owned());
+        if let Err(why) = ended {
+            result.fail(why);
         }
         Ok(result)
     }
