@@ -3,6 +3,7 @@
 
 use crate::Load;
 use crate::RunRecord;
+use crate::comparison::compared::OVER_FLOOR;
 use crate::comparison::selector::{BadSelector, Figure, Selector};
 use crate::tune::Unit;
 use serde::{Deserialize, Serialize};
@@ -54,8 +55,15 @@ impl Objective {
 
     /// The figure's name: `p99`, `p50 / floor`.
     pub fn figure(&self) -> String {
-        let over = if self.unit == Unit::Ppm { " / floor" } else { "" };
-        format!("{}{over}", self.selector.figure.name())
+        format!("{}{}", self.selector.figure.name(), self.over_floor())
+    }
+
+    /// The end of the figure's name: ` / floor` if it is a ratio.
+    pub(crate) fn over_floor(&self) -> &'static str {
+        match self.unit {
+            Unit::Ns => "",
+            Unit::Ppm => OVER_FLOOR,
+        }
     }
 
     /// Whether a load of datagrams lost any, if that is what the objective asks: that the slowest
@@ -144,7 +152,7 @@ impl FromStr for Objective {
         };
         let comparison = if or_equal { "<=" } else { "<" };
         let (figure, over_floor) = match figure.split_once('/') {
-            Some((figure, below)) if below.trim() == "floor" => (figure.trim(), " / floor"),
+            Some((figure, below)) if below.trim() == "floor" => (figure.trim(), OVER_FLOOR),
             Some(_) => return Err(bad("has a ratio to something else than the floor")),
             None => (figure.trim(), ""),
         };

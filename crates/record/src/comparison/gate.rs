@@ -132,10 +132,11 @@ impl Gate {
             let why = "the record has no such figure, or it was not judged".to_owned();
             return self.result(GateOutcome::Inconclusive, why);
         };
-        let (name, said) = match objective.unit {
-            Unit::Ns => (objective.selector.to_string(), latency as fn(u64) -> String),
-            Unit::Ppm => (format!("{} / floor", objective.selector), ratio as fn(u64) -> String),
+        let said = match objective.unit {
+            Unit::Ns => latency as fn(u64) -> String,
+            Unit::Ppm => ratio,
         };
+        let name = format!("{}{}", objective.selector, objective.over_floor());
         let why = format!("{name} is between {} and {}", said(low), said(high));
         let outcome = match (objective.is_met_by(high), objective.is_met_by(low)) {
             (true, _) => GateOutcome::Passed,
