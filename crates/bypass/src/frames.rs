@@ -11,7 +11,7 @@ pub trait Frames {
     /// not called then.
     fn send(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool;
 
-    /// Hands what is queued to the interface. What it has no room for stays queued.
+    /// Hands queued frames to the interface. Those that exceed its rings stay queued.
     ///
     /// # Errors
     /// If the interface is gone or down.

@@ -26,7 +26,7 @@ const SERIES: [Series; 10] = [
     Series::new("send", Kind::Lateness),
 ];
 
-/// The result of a run, but for its counts of messages.
+/// The result of a run, without its counts of messages.
 pub(crate) struct Judged {
     pub run: FanOutRun,
     pub lateness: Histogram<u64>,
