@@ -11,11 +11,11 @@ use wire::reply::DoneStatus;
 pub struct Counts {
     /// Connections opened.
     pub connections: u64,
-    /// `AUTHENTICATED` sent.
+    /// `AUTHENTICATED` sent, and logons in SBE accepted.
     pub authenticated: u64,
     /// `AUTHENTICATE` with an unknown token.
     pub logins_failed: u64,
-    /// Complete text messages received.
+    /// Complete messages received: texts, and frames of SBE.
     pub messages: u64,
     /// Valid `CREATE_ORDER` messages received.
     pub orders: u64,

@@ -1,5 +1,5 @@
-//! The exchange: a WebSocket/JSON order gateway that speaks the incumbent's wire, in front of an
-//! order book with price-time priority.
+//! The exchange: an order gateway that speaks the incumbent's WebSocket/JSON, and SBE, in front of
+//! an order book with price-time priority.
 //!
 //! [`Exchange`] is a [`transport::serve::Service`]. One thread runs everything to completion:
 //!
@@ -31,6 +31,7 @@ mod flow_player;
 mod market_data;
 mod opening;
 mod reply;
+mod sbe;
 mod sequencer;
 mod setup;
 mod start_book;

@@ -11,6 +11,7 @@ use crate::flow_player::FlowPlayer;
 use crate::market_data::plant::Plant;
 use crate::market_data::settings::{FlowConfig, published_as};
 use crate::market_data::subscribers::FeedSubscribers;
+use crate::sbe::SbeSessions;
 use crate::sequencer::{Sequencer, StartError};
 use crate::setup::limits::nanoseconds;
 use crate::start_book::{self, StartBook};
@@ -191,6 +192,7 @@ fn entry(
     let publisher = published_as(feed, limits, (config.wall_ns)(), &config.instruments);
     let orders = ClientOrders::new(limits.open_orders_max);
     let instruments = config.instruments.clone();
+    let sessions = (sessions, SbeSessions::new(limits));
     let core = Execution::new(instruments, sessions, orders, sequencer, config.clock);
     OrderEntry::new(core, register, publisher, config)
 }

@@ -3,5 +3,6 @@
 pub mod orders;
 pub mod register;
 pub mod risk;
+pub mod session_table;
 pub mod sessions;
 pub mod tokens;

@@ -8,6 +8,7 @@
 //! An operator's connection has no accounts.
 
 use crate::account::risk::KnownAccount;
+use crate::account::session_table::SessionTable;
 use crate::account::tokens::{TokenOwner, Tokens, is_account_id};
 use crate::setup::limits::Limits;
 use std::collections::HashMap;
@@ -74,25 +75,6 @@ impl Sender {
     }
 }
 
-#[derive(Default)]
-struct Session {
-    open: bool,
-    /// Remote address of the connection.
-    peer: Option<SocketAddr>,
-    /// That is a gateway's address, not the client's.
-    is_behind_gateway: bool,
-    generation: u32,
-    subscribed: bool,
-    /// A message without `account_id` is for the first.
-    accounts: Vec<u32>,
-    /// The operator's name, if an operator has authenticated.
-    operator: Option<Box<str>>,
-    /// Whether replies to its requests get stamps.
-    stamps: bool,
-    /// Messages before authentication.
-    strikes: u32,
-}
-
 pub(crate) struct Account {
     id: Box<str>,
     /// The connections on which it is authenticated, oldest first.
@@ -108,13 +90,21 @@ impl Account {
         let (connections, cancel_on_disconnect) = (Vec::new(), Vec::new());
         Account { id: id.into(), connections, cancel_on_disconnect, untold }
     }
+
+    /// Forgets that a connection asked for `cancel_on_disconnect`. Returns whether it did, and was
+    /// the last.
+    fn is_to_be_cancelled_without(&mut self, id: StreamId) -> bool {
+        let asked = self.cancel_on_disconnect.contains(&id);
+        self.cancel_on_disconnect.retain(|connection| *connection != id);
+        asked && self.cancel_on_disconnect.is_empty()
+    }
 }
 
 pub(crate) struct Sessions {
     tokens: Tokens,
     accounts_max: usize,
     accounts_per_connection_max: usize,
-    sessions: Vec<Session>,
+    sessions: SessionTable,
     accounts: Vec<Account>,
     by_id: HashMap<Box<str>, u32>,
 }
@@ -126,48 +116,52 @@ impl Sessions {
             // And the exchange's own account.
             accounts_max: limits.accounts_max as usize + 1,
             accounts_per_connection_max: limits.accounts_per_connection_max,
-            sessions: Vec::with_capacity(limits.connections_max),
+            sessions: SessionTable::new(limits.connections_max),
             accounts: vec![Account::new("house", None)],
             by_id: HashMap::new(),
         }
     }
 
     pub fn opened(&mut self, id: StreamId, peer: Option<SocketAddr>) {
-        if self.sessions.len() <= id.index() {
-            self.sessions.resize_with(id.index() + 1, Session::default);
-        }
-        let session = &mut self.sessions[id.index()];
-        session.open = true;
-        session.peer = peer;
-        session.is_behind_gateway = false;
-        session.stamps = false;
-        session.strikes = 0;
-        session.generation = session.generation.wrapping_add(1);
+        self.sessions.open(id, peer);
     }
 
     /// Ends a connection's session. Returns the accounts whose orders must be cancelled; a second
     /// call returns none.
     pub fn ended(&mut self, id: StreamId) -> Vec<u32> {
         let mut cancelled = Vec::new();
-        let Some(session) = self.sessions.get_mut(id.index()) else { return cancelled };
+        let Some(session) = self.sessions.find_mut(id) else { return cancelled };
         session.open = false;
         session.subscribed = false;
         session.operator = None;
         for number in session.accounts.drain(..) {
             let account = &mut self.accounts[number as usize];
             account.connections.retain(|connection| *connection != id);
-            let asked = !account.cancel_on_disconnect.is_empty();
-            account.cancel_on_disconnect.retain(|connection| *connection != id);
-            if asked && account.cancel_on_disconnect.is_empty() {
+            if account.is_to_be_cancelled_without(id) {
                 cancelled.push(number);
             }
         }
         cancelled
     }
 
+    /// A session of SBE has a connection from now on.
+    pub fn attached(&mut self, id: StreamId) {
+        self.sessions.get_mut(id).is_detached = false;
+    }
+
+    /// A session of SBE has lost its connection. Returns the accounts whose orders must be
+    /// cancelled.
+    pub fn detached(&mut self, id: StreamId) -> Vec<u32> {
+        let (session, accounts) = (self.sessions.get_mut(id), &mut self.accounts);
+        session.is_detached = true;
+        let mut cancelled = session.accounts.clone();
+        cancelled.retain(|number| accounts[*number as usize].is_to_be_cancelled_without(id));
+        cancelled
+    }
+
     /// The account or operator that a token admits to a connection.
     pub fn admission(&self, id: StreamId, token: &str) -> Result<Admission, AuthenticateError> {
-        let session = &self.sessions[id.index()];
+        let session = self.sessions.get(id);
         match self.tokens.owner(token).ok_or(AuthenticateError::UnknownToken)? {
             TokenOwner::Operator(_) if !session.accounts.is_empty() => {
                 Err(AuthenticateError::OperatorWithAccounts)
@@ -192,12 +186,12 @@ impl Sessions {
 
     /// Admits an operator to a connection.
     pub fn admit_operator(&mut self, id: StreamId, name: Box<str>) {
-        self.sessions[id.index()].operator = Some(name);
+        self.sessions.get_mut(id).operator = Some(name);
     }
 
     /// Admits an account to a connection. A second call only changes `cancel_on_disconnect`.
     pub fn admit(&mut self, id: StreamId, account: u32, cancel_on_disconnect: Option<bool>) {
-        let session = &mut self.sessions[id.index()];
+        let session = self.sessions.get_mut(id);
         let of_account = &mut self.accounts[account as usize];
         if !session.accounts.contains(&account) {
             session.accounts.push(account);
@@ -245,33 +239,33 @@ impl Sessions {
 
     /// The connection comes from a gateway.
     pub fn behind_gateway(&mut self, id: StreamId) {
-        self.sessions[id.index()].is_behind_gateway = true;
+        self.sessions.get_mut(id).is_behind_gateway = true;
     }
 
     /// The client's own address; `None` if that is unknown.
     pub fn client(&self, id: StreamId) -> Option<IpAddr> {
-        let session = &self.sessions[id.index()];
+        let session = self.sessions.get(id);
         session.peer.filter(|_| !session.is_behind_gateway).map(|peer| peer.ip())
     }
 
     /// Remote address of the connection, if known.
     pub fn peer(&self, id: StreamId) -> Option<SocketAddr> {
-        self.sessions[id.index()].peer
+        self.sessions.get(id).peer
     }
 
     pub fn is_authenticated(&self, id: StreamId) -> bool {
-        let session = &self.sessions[id.index()];
+        let session = self.sessions.get(id);
         !session.accounts.is_empty() || session.operator.is_some()
     }
 
     /// Whether nobody is logged on.
     pub fn is_empty(&self) -> bool {
-        !self.sessions.iter().any(|one| one.operator.is_some() || !one.accounts.is_empty())
+        !self.sessions.in_use().any(|one| one.operator.is_some() || !one.accounts.is_empty())
     }
 
     /// The name of the connection's operator.
     pub fn operator(&self, id: StreamId) -> Option<&str> {
-        self.sessions[id.index()].operator.as_deref()
+        self.sessions.get(id).operator.as_deref()
     }
 
     /// Whether the connection has an operator's rights. If any token is valid, every authenticated
@@ -283,38 +277,38 @@ impl Sessions {
 
     /// Counts a message before authentication. Returns the number of them on this connection.
     pub fn strike(&mut self, id: StreamId) -> u32 {
-        let strikes = &mut self.sessions[id.index()].strikes;
+        let strikes = &mut self.sessions.get_mut(id).strikes;
         *strikes += 1;
         *strikes
     }
 
     pub fn set_stamps(&mut self, id: StreamId, stamps: bool) {
-        self.sessions[id.index()].stamps = stamps;
+        self.sessions.get_mut(id).stamps = stamps;
     }
 
     #[inline]
     pub fn wants_stamps(&self, id: StreamId) -> bool {
-        self.sessions[id.index()].stamps
+        self.sessions.get(id).stamps
     }
 
     pub fn subscribe(&mut self, id: StreamId) {
-        self.sessions[id.index()].subscribed = true;
+        self.sessions.get_mut(id).subscribed = true;
     }
 
     pub fn is_subscribed(&self, id: StreamId) -> bool {
-        self.sessions[id.index()].subscribed
+        self.sessions.get(id).subscribed
     }
 
     /// The ids of the accounts of a connection.
     pub fn account_ids(&self, id: StreamId) -> impl Iterator<Item = &str> {
-        self.sessions[id.index()].accounts.iter().map(|account| self.account_id(*account))
+        self.sessions.get(id).accounts.iter().map(|account| self.account_id(*account))
     }
 
     /// The account of a message: the named one, or the connection's first; `None` if it is not
     /// authenticated on this connection.
     #[inline]
     pub fn account(&self, id: StreamId, account_id: Option<&str>) -> Option<u32> {
-        let accounts = &self.sessions[id.index()].accounts;
+        let accounts = &self.sessions.get(id).accounts;
         let first = *accounts.first()?;
         let Some(account_id) = account_id else { return Some(first) };
         if *self.account_id(first) == *account_id {
@@ -330,12 +324,12 @@ impl Sessions {
 
     #[inline]
     pub fn sender(&self, id: StreamId) -> Sender {
-        Sender::of(id, self.sessions[id.index()].generation)
+        Sender::of(id, self.sessions.get(id).generation)
     }
 
     /// The sender's connection, if it is still open.
     pub fn connection(&self, sender: Sender) -> Option<StreamId> {
-        let home = self.sessions.get(sender.stream.index())?;
+        let home = self.sessions.find(sender.stream)?;
         (home.open && home.generation == sender.generation).then_some(sender.stream)
     }
 
@@ -344,14 +338,17 @@ impl Sessions {
     #[inline]
     pub fn route(&self, sender: Sender, account: u32) -> Option<StreamId> {
         // The sender of a recovered order has no session.
-        if let Some(home) = self.sessions.get(sender.stream.index())
+        if let Some(home) = self.sessions.find(sender.stream)
             && home.open
             && home.generation == sender.generation
         {
             return Some(sender.stream);
         }
         let connections = &self.accounts[account as usize].connections;
-        connections.iter().copied().find(|id| self.sessions[id.index()].subscribed)
+        let subscribed = || connections.iter().filter(|id| self.sessions.get(**id).subscribed);
+        // A session of SBE without a connection keeps the report, unless somebody can read it now.
+        let now = subscribed().find(|id| !self.sessions.get(**id).is_detached);
+        now.or_else(|| subscribed().next()).copied()
     }
 }
 

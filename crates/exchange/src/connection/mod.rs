@@ -1,6 +1,8 @@
-//! The connections: an HTTP head, then WebSocket frames; and the time-outs of both.
+//! The connections: an HTTP head, then WebSocket frames, or frames of SBE; and their time-outs.
 
+mod head;
 mod inspection;
+mod sbe;
 mod state;
 
 use crate::account::sessions::FAILED_LOGIN;
@@ -16,10 +18,10 @@ use crate::opening::{self, Recovery};
 use crate::setup::limits::{LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
 use std::io;
 use std::net::SocketAddr;
+use transport::StreamId;
 use transport::serve::{Full, Outbound, Service};
-use transport::{StreamId, proxy};
 use wire::frame::{FrameError, Opcode, write_close, write_frame};
-use wire::http::{self, Framing, HttpError, Request};
+use wire::http::{self, Framing};
 use wire::reader::{FrameLimits, Message};
 
 /// The order gateway and the exchange behind it: a service for [`transport::serve::serve`].
@@ -31,6 +33,8 @@ pub struct Exchange {
     pub(crate) entry: OrderEntry,
     pub(crate) recovery: Option<Recovery>,
     frames: FrameLimits,
+    /// Codes of the instruments by number, for SBE.
+    codes: Vec<String>,
     time_outs: TimeOuts,
     /// Delay of the answer to a failed login.
     failed_login_ns: u64,
@@ -69,6 +73,7 @@ impl Exchange {
             entry,
             recovery,
             frames,
+            codes: config.instruments.all().iter().map(|one| one.code.clone()).collect(),
             time_outs: TimeOuts::new(&limits),
             failed_login_ns: nanoseconds(limits.failed_login_seconds),
             rejects_foreign_origins: matches!(config.tokens, Tokens::Any),
@@ -76,102 +81,6 @@ impl Exchange {
             full_response,
             full_of_address_response,
         })
-    }
-
-    /// Answers complete HTTP requests. An upgrade ends this phase: frames follow it.
-    fn heads(&mut self, id: StreamId, stamp_ns: u64, outbound: &mut Outbound) {
-        let mut start = 0;
-        while self.connections[id.index()].phase == Phase::Head {
-            let connection = &mut self.connections[id.index()];
-            let rest = &connection.head[start..connection.head_bytes];
-            if transport::tls::looks_like_tls(rest) {
-                return self.reject_head(id, &http::TLS, outbound);
-            }
-            let out = outbound.to(id);
-            let head = match proxy::line_bytes(rest) {
-                None => Ok(None),
-                Some(0) => http::parse_head(rest),
-                Some(line_bytes) => {
-                    start += line_bytes;
-                    self.entry.core.sessions.behind_gateway(id);
-                    continue;
-                }
-            };
-            let head = match head {
-                Ok(Some(head)) => head,
-                Ok(None) => {
-                    connection.head.copy_within(start..connection.head_bytes, 0);
-                    connection.head_bytes -= start;
-                    return;
-                }
-                Err(error) => return self.reject_head(id, &error, outbound),
-            };
-            start += head.head_bytes;
-            connection.owes_since_ns = Some(stamp_ns);
-            let (keep_alive, is_head) = (head.keep_alive, head.is_head);
-            let framing = Framing { keep_alive, is_head, wall_ns: Some((self.wall_ns)()) };
-            match head.request {
-                Request::Upgrade { is_foreign: true, .. } if self.rejects_foreign_origins => {
-                    return self.reject_head(id, &http::FOREIGN_ORIGIN, outbound);
-                }
-                Request::Upgrade { key, .. } => {
-                    http::accept_response(out, &key);
-                    connection.phase = Phase::Frames;
-                    connection.upgraded_ns = stamp_ns;
-                    connection.owes_since_ns = None;
-                    return self.frames_behind_head(id, start, stamp_ns, outbound);
-                }
-                Request::Health => http::response(out, 200, "OK", framing),
-                Request::Balances { .. } => {
-                    let body = "balances are not kept here; orders need none\n";
-                    http::response(out, 200, body, framing);
-                }
-                Request::NotFound => {
-                    let body = "not found; there are /, /health and /private/account/user/balances";
-                    http::response(out, 404, body, framing);
-                }
-            }
-            connection.is_answered = true;
-            if !head.keep_alive {
-                self.end(id, outbound);
-            }
-        }
-    }
-
-    #[cold]
-    fn reject_head(&mut self, id: StreamId, error: &HttpError, outbound: &mut Outbound) {
-        if *error == http::FOREIGN_ORIGIN {
-            self.entry.core.rejections.rejected.add("foreign_origin");
-        }
-        if *error == http::TLS {
-            self.entry.core.rejections.rejected.add("tls_on_plain_port");
-        }
-        if [414, 431].contains(&error.status) {
-            let headers = error.reason.contains("http_headers_max");
-            let limit = if headers { "http_headers_max" } else { "http_head_bytes_max" };
-            self.entry.core.rejections.limits.add(limit);
-        }
-        http::error_response(outbound.to(id), error, (self.wall_ns)());
-        self.end(id, outbound);
-    }
-
-    /// Passes the bytes that came in the same read as the head to the frame reader.
-    fn frames_behind_head(
-        &mut self,
-        id: StreamId,
-        mut start: usize,
-        stamp_ns: u64,
-        outbound: &mut Outbound,
-    ) {
-        loop {
-            let connection = &mut self.connections[id.index()];
-            let rest = &connection.head[start..connection.head_bytes];
-            if rest.is_empty() || connection.phase != Phase::Frames {
-                return;
-            }
-            start += connection.reader.fill_from(rest, stamp_ns);
-            self.frames(id, stamp_ns, outbound);
-        }
     }
 
     /// Answers complete messages.
@@ -241,6 +150,9 @@ impl Exchange {
     }
 
     fn answer_failed_login(&mut self, id: StreamId, outbound: &mut Outbound) {
+        if self.connections[id.index()].speaks_sbe {
+            return self.end_sbe(id, FAILED_LOGIN, outbound);
+        }
         let out = outbound.to(id);
         self.entry.core.rejections.error(out, &FAILED_LOGIN);
         write_close(out, 1008, FAILED_LOGIN, None);
@@ -291,12 +203,19 @@ impl Exchange {
                 let late = "not authenticated in time (limit authentication_seconds_max)";
                 self.end_late(id, "authentication_seconds_max", late, outbound);
             }
+            Some(TimeOut::Silence) => {
+                let late = "no message came, not even a heartbeat (limit sbe_silence_seconds_max)";
+                self.end_late(id, "sbe_silence_seconds_max", late, outbound);
+            }
         }
     }
 
     #[cold]
     fn end_late(&mut self, id: StreamId, limit: &'static str, late: &str, outbound: &mut Outbound) {
         self.entry.core.rejections.limits.add(limit);
+        if self.connections[id.index()].speaks_sbe {
+            return self.end_sbe(id, late, outbound);
+        }
         let out = outbound.to(id);
         self.entry.core.rejections.error(out, &late);
         write_close(out, 1008, late, None);
@@ -305,7 +224,10 @@ impl Exchange {
 
     /// Releases the state of an ended connection. A second call does nothing.
     fn gone(&mut self, id: StreamId, outbound: &mut Outbound) {
-        self.connections[id.index()].phase = Phase::Ended;
+        let connection = &mut self.connections[id.index()];
+        if let Phase::Sbe { session } = std::mem::take(&mut connection.phase) {
+            self.gone_sbe(id, session, outbound);
+        }
         self.entry.closed(id, self.wall_ns, outbound);
     }
 }
@@ -328,7 +250,7 @@ impl Service for Exchange {
         match connection.phase {
             Phase::Frames => connection.reader.space(),
             // Never empty: a head that fills it is rejected.
-            Phase::Head | Phase::Ended | Phase::LoginFailed { .. } => {
+            Phase::Head | Phase::Sbe { .. } | Phase::Ended | Phase::LoginFailed { .. } => {
                 &mut connection.head[connection.head_bytes..]
             }
         }
@@ -345,6 +267,10 @@ impl Service for Exchange {
             Phase::Head => {
                 connection.head_bytes += n;
                 self.heads(id, stamp_ns, outbound);
+            }
+            Phase::Sbe { .. } => {
+                connection.head_bytes += n;
+                self.sbe(id, stamp_ns, outbound);
             }
             Phase::Ended | Phase::LoginFailed { .. } => {}
         }

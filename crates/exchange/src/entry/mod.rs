@@ -20,3 +20,4 @@ pub mod turn;
 mod administration;
 
 pub mod requests;
+pub mod sbe;

@@ -44,7 +44,7 @@ pub(crate) fn instrument_state(
             let time_ms = wire_time(time_ns);
             let request =
                 RejectedRequest { from, account_id: None, client_id, time_ms, stamping: None };
-            core.rejections.reject(&core.sessions, &request, &rejection, outbound);
+            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
         }
     }
 }
@@ -78,7 +78,7 @@ pub(crate) fn kill_switch(
         }
         Err(rejection) => {
             let request = core.rejected_request(from, None, client_id, time_ns);
-            core.rejections.reject(&core.sessions, &request, &rejection, outbound);
+            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
         }
     }
 }
@@ -114,7 +114,7 @@ pub(crate) fn mass_cancel(
         }
         Err(rejection) => {
             let request = core.rejected_request(from, account_id, client_id, time_ns);
-            core.rejections.reject(&core.sessions, &request, &rejection, outbound);
+            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
         }
     }
 }

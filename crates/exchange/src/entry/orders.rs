@@ -44,7 +44,7 @@ pub(crate) fn create(
         Err(rejection) => {
             let account_id = create.account_id.as_deref();
             let request = core.rejected_request(from, account_id, client_id, time_ns);
-            core.rejections.reject(&core.sessions, &request, &rejection, outbound);
+            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
         }
     }
 }
@@ -68,7 +68,7 @@ pub(crate) fn cancel(
         Err(rejection) => {
             let account_id = cancel.account_id.as_deref();
             let request = core.rejected_request(from, account_id, client_id, time_ns);
-            core.rejections.reject(&core.sessions, &request, &rejection, outbound);
+            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
         }
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn amend(
         Err(rejection) => {
             let account_id = amend.account_id.as_deref();
             let request = core.rejected_request(from, account_id, client_id, time_ns);
-            core.rejections.reject(&core.sessions, &request, &rejection, outbound);
+            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
         }
     }
 }

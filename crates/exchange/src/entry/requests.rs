@@ -76,7 +76,12 @@ fn unreadable(
     match error.client_id {
         Some(client_id) if is_authenticated => {
             let request = core.rejected_request(from, None, Some(&client_id), time_ns);
-            core.rejections.reject_unreadable(&core.sessions, &request, error, outbound);
+            core.rejections.reject_unreadable(
+                (&core.sessions, &mut core.sbe),
+                &request,
+                error,
+                outbound,
+            );
         }
         _ => core.rejections.error(outbound.to(from), error),
     }

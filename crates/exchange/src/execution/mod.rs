@@ -12,6 +12,7 @@ use crate::reply::rejections::{RejectedRequest, Rejections};
 use crate::reply::reports::{Reports, RequestKind, Requester};
 use crate::reply::stamping::Stamping;
 use crate::reply::text::wire_time;
+use crate::sbe::SbeSessions;
 use crate::sequencer::{NumberedEvent, Sequencer};
 use crate::setup::instruments::Instruments;
 use clock::Clock;
@@ -24,6 +25,8 @@ use wire::ClientId;
 pub(crate) struct Execution {
     pub instruments: Instruments,
     pub sessions: Sessions,
+    /// Sessions of SBE: what their clients have and have not seen.
+    pub sbe: SbeSessions,
     pub orders: ClientOrders,
     pub sequencer: Sequencer,
     pub counts: Counts,
@@ -38,7 +41,7 @@ pub(crate) struct Execution {
 impl Execution {
     pub fn new(
         instruments: Instruments,
-        sessions: Sessions,
+        (sessions, sbe): (Sessions, SbeSessions),
         orders: ClientOrders,
         sequencer: Sequencer,
         clock: Option<Clock>,
@@ -46,6 +49,7 @@ impl Execution {
         Execution {
             instruments,
             sessions,
+            sbe,
             orders,
             sequencer,
             counts: Counts::default(),
@@ -177,7 +181,7 @@ impl Execution {
         time_ns: u64,
         outbound: &'a mut Outbound,
     ) -> (&'a mut Sequencer, &'a mut Observation, Reports<'a>) {
-        let Execution { instruments, sessions, orders, sequencer, .. } = self;
+        let Execution { instruments, sessions, sbe, orders, sequencer, .. } = self;
         let Execution { counts, done, rejections, observed, .. } = self;
         let (time_ms, stamping) = (wire_time(time_ns), None);
         let reports = Reports {
@@ -188,6 +192,7 @@ impl Execution {
             done,
             rejections,
             outbound,
+            sbe,
             requester,
             time_ms,
             stamping,

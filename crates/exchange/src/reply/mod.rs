@@ -1,6 +1,7 @@
 //! Replies and reports to clients: their text, stamps, and rejections.
 
 pub mod rejections;
+pub mod report;
 pub mod reports;
 pub mod stamping;
 pub mod text;

@@ -1,10 +1,12 @@
 //! Rejections: a reason for the client, a name for the counters.
 
 use crate::account::orders::InsertError;
+use crate::account::session_table::sbe_index;
 use crate::account::sessions::Sessions;
 use crate::counts::Tally;
 use crate::reply::stamping::{Stamping, send_stamped};
 use crate::reply::text::send;
+use crate::sbe::SbeSessions;
 use crate::setup::instruments::Violation;
 use engine::Reject;
 use std::fmt::{Display, Write};
@@ -13,6 +15,7 @@ use transport::serve::Outbound;
 use wire::client_id::ClientIdError;
 use wire::decimal::DecimalError;
 use wire::reply::{self, RequestRejected};
+use wire::sbe::exchange::encode_rejected;
 use wire::{ClientId, MessageFault};
 
 /// Sends rejections and errors, and counts them.
@@ -25,6 +28,13 @@ pub(crate) struct Rejections {
     pub errors: u64,
     /// Buffer for a text.
     text: String,
+}
+
+/// The connection, or session of SBE, that gets an answer.
+pub(crate) struct Destination<'a> {
+    pub id: StreamId,
+    pub outbound: &'a mut Outbound,
+    pub sbe: &'a mut SbeSessions,
 }
 
 /// The request that a rejection answers.
@@ -75,10 +85,10 @@ impl Rejections {
         }
     }
 
-    /// Sends a `REJECTED`, or an `ERROR` if the request has no client id.
+    /// Sends a `REJECTED`, or in JSON an `ERROR` if the request has no client id.
     pub fn answer(
         &mut self,
-        out: &mut Vec<u8>,
+        to: Destination<'_>,
         rejection: &Rejection<'_>,
         client_id: Option<&ClientId>,
         time_ms: i64,
@@ -89,6 +99,13 @@ impl Rejections {
         if rejection.limit {
             self.limits.add(rejection.name);
         }
+        let Destination { id, outbound, sbe } = to;
+        if sbe_index(id).is_some() {
+            return sbe.report(id, outbound, |out, sequence| {
+                encode_rejected(out, sequence, time_ms, client_id, rejection.reason);
+            });
+        }
+        let out = outbound.to(id);
         let Some(client_id) = client_id.copied() else {
             self.errors += 1;
             return send(out, |out| reply::encode_error(out, rejection.reason));
@@ -102,7 +119,7 @@ impl Rejections {
     #[cold]
     pub fn reject(
         &mut self,
-        sessions: &Sessions,
+        (sessions, sbe): (&Sessions, &mut SbeSessions),
         request: &RejectedRequest<'_>,
         rejection: &Rejection<'_>,
         outbound: &mut Outbound,
@@ -111,20 +128,21 @@ impl Rejections {
         // The client may have named an account that is not authenticated on this connection.
         let first = || sessions.account(from, None).map(|account| sessions.account_id(account));
         let uid = account_id.or_else(first).or_else(|| sessions.operator(from)).unwrap_or_default();
-        self.answer(outbound.to(from), rejection, client_id, time_ms, uid, stamping.as_ref());
+        let to = Destination { id: from, outbound, sbe };
+        self.answer(to, rejection, client_id, time_ms, uid, stamping.as_ref());
     }
 
     /// Rejects a request that can't be decoded.
     #[cold]
     pub fn reject_unreadable(
         &mut self,
-        sessions: &Sessions,
+        (sessions, sbe): (&Sessions, &mut SbeSessions),
         request: &RejectedRequest<'_>,
         error: &dyn Display,
         outbound: &mut Outbound,
     ) {
         let text = self.write(error);
-        self.reject(sessions, request, &Rejection::new("unreadable", &text), outbound);
+        self.reject((sessions, sbe), request, &Rejection::new("unreadable", &text), outbound);
         self.text = text;
     }
 

@@ -1,11 +1,14 @@
 //! Turns the engine's events into execution reports and sends them to their connections.
 
 use crate::account::orders::{ClientOrder, ClientOrders};
+use crate::account::session_table::sbe_index;
 use crate::account::sessions::Sessions;
 use crate::counts::{Counts, DoneCounts, done_status};
-use crate::reply::rejections::{Rejection, Rejections, by_engine, by_journal};
+use crate::reply::rejections::{Destination, Rejection, Rejections, by_engine, by_journal};
+use crate::reply::report::{MassCancelled, Report};
 use crate::reply::stamping::{Stamping, send_stamped};
 use crate::reply::text::wire_side;
+use crate::sbe::SbeSessions;
 use crate::sequencer::NumberedEvent;
 use crate::setup::instruments::Instruments;
 use engine::{DoneReason, Event, Party, Reject, Side};
@@ -15,6 +18,7 @@ use wire::reply::{
     self, Fill, OrderAmended, OrderBooked, OrderDone, RequestApplied, StopTriggered, StopWaiting,
     TradePrevented,
 };
+use wire::sbe::exchange::Place;
 use wire::{ClientId, OrderId};
 
 /// The requester of a command, and the kind of request.
@@ -67,6 +71,7 @@ pub(crate) struct Reports<'a> {
     pub done: &'a mut DoneCounts,
     pub rejections: &'a mut Rejections,
     pub outbound: &'a mut Outbound,
+    pub sbe: &'a mut SbeSessions,
     pub requester: &'a Requester<'a>,
     pub time_ms: i64,
     /// Stamps of replies to the requester, if it asked for stamps.
@@ -122,19 +127,19 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.counts.booked += 1;
         let Some(to) = self.route(&client_order) else { return };
-        let instrument = self.instruments.get(instrument);
+        let of = self.instruments.get(instrument);
         let booked = OrderBooked {
             client_id: client_order.client_id,
-            instrument_code: instrument.code.as_str().into(),
+            instrument_code: of.code.as_str().into(),
             side: wire_side(side),
-            price: instrument.price(price_ticks),
-            amount: instrument.amount(client_order.quantity_lots),
+            price: of.price(price_ticks),
+            amount: of.amount(client_order.quantity_lots),
             order_id: OrderId::from_u64(order.order_id),
             order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        self.send(to, |out| reply::encode_booked(out, &booked));
+        self.send(to, instrument, &booked);
     }
 
     fn fill(&mut self, numbered: &NumberedEvent, order: Party, side: Side) {
@@ -143,21 +148,21 @@ impl Reports<'_> {
         };
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         let Some(to) = self.route(&client_order) else { return };
-        let instrument = self.instruments.get(instrument);
+        let of = self.instruments.get(instrument);
         let fill = Fill {
             client_id: client_order.client_id,
-            instrument_code: instrument.code.as_str().into(),
+            instrument_code: of.code.as_str().into(),
             side: wire_side(side),
-            price: instrument.price(price_ticks),
-            amount: instrument.amount(quantity_lots),
-            remaining: instrument.amount(order.remaining_lots),
+            price: of.price(price_ticks),
+            amount: of.amount(quantity_lots),
+            remaining: of.amount(order.remaining_lots),
             order_id: OrderId::from_u64(order.order_id),
             trade_id: numbered.trade_id,
             order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        self.send(to, |out| reply::encode_fill(out, &fill));
+        self.send(to, instrument, &fill);
     }
 
     fn decremented(&mut self, numbered: &NumberedEvent, order: Party, side: Side) {
@@ -167,20 +172,20 @@ impl Reports<'_> {
         };
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         let Some(to) = self.route(&client_order) else { return };
-        let instrument = self.instruments.get(instrument);
+        let of = self.instruments.get(instrument);
         let decremented = TradePrevented {
             client_id: client_order.client_id,
-            instrument_code: instrument.code.as_str().into(),
+            instrument_code: of.code.as_str().into(),
             side: wire_side(side),
-            price: instrument.price(price_ticks),
-            amount: instrument.amount(quantity_lots),
-            remaining: instrument.amount(order.remaining_lots),
+            price: of.price(price_ticks),
+            amount: of.amount(quantity_lots),
+            remaining: of.amount(order.remaining_lots),
             order_id: OrderId::from_u64(order.order_id),
             order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        self.send(to, |out| reply::encode_decremented(out, &decremented));
+        self.send(to, instrument, &decremented);
     }
 
     /// Reports an amendment to the requester and, if it differs, to the connection that sent the
@@ -194,14 +199,14 @@ impl Reports<'_> {
         let RequestKind::Amend { new_client_id } = self.requester.kind else { return };
         self.counts.amended += 1;
         self.orders.amend(order.tag, new_client_id, order.remaining_lots);
-        let instrument = self.instruments.get(instrument);
+        let of = self.instruments.get(instrument);
         let amended = OrderAmended {
             client_id: *new_client_id.unwrap_or(&client_order.client_id),
             replaced_client_id: new_client_id.map(|_| client_order.client_id),
-            instrument_code: instrument.code.as_str().into(),
+            instrument_code: of.code.as_str().into(),
             side: wire_side(side),
-            price: (price_ticks != 0).then(|| instrument.price(price_ticks)),
-            amount: instrument.amount(order.remaining_lots),
+            price: (price_ticks != 0).then(|| of.price(price_ticks)),
+            amount: of.amount(order.remaining_lots),
             place_kept: kept_place,
             order_id: OrderId::from_u64(order.order_id),
             order_book_sequence: numbered.order_book_sequence,
@@ -209,7 +214,7 @@ impl Reports<'_> {
             uid: self.sessions.account_id(order.account).into(),
         };
         for to in self.both(&client_order, self.requester.from) {
-            self.send(to, |out| reply::encode_amended(out, &amended));
+            self.send(to, instrument, &amended);
         }
     }
 
@@ -218,19 +223,19 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.counts.waiting += 1;
         let Some(to) = self.route(&client_order) else { return };
-        let instrument = self.instruments.get(instrument);
+        let of = self.instruments.get(instrument);
         let waiting = StopWaiting {
             client_id: client_order.client_id,
-            instrument_code: instrument.code.as_str().into(),
+            instrument_code: of.code.as_str().into(),
             side: wire_side(side),
-            stop_price: instrument.price(stop_ticks),
-            amount: instrument.amount(client_order.quantity_lots),
+            stop_price: of.price(stop_ticks),
+            amount: of.amount(client_order.quantity_lots),
             order_id: OrderId::from_u64(order.order_id),
             order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        self.send(to, |out| reply::encode_waiting(out, &waiting));
+        self.send(to, instrument, &waiting);
     }
 
     fn triggered(&mut self, numbered: &NumberedEvent, instrument: u16, order: Party) {
@@ -245,7 +250,7 @@ impl Reports<'_> {
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        self.send(to, |out| reply::encode_triggered(out, &triggered));
+        self.send(to, instrument, &triggered);
     }
 
     /// Reports the end of an order. A cancel is reported to the requester and, if it differs, to
@@ -260,10 +265,10 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.orders.remove(order.tag);
         self.done.add(reason);
-        let instrument = self.instruments.get(instrument);
+        let of = self.instruments.get(instrument);
         let done = OrderDone {
             client_id: client_order.client_id,
-            instrument_code: instrument.code.as_str().into(),
+            instrument_code: of.code.as_str().into(),
             status: done_status(reason),
             order_id: OrderId::from_u64(order.order_id),
             order_book_sequence: numbered.order_book_sequence,
@@ -274,7 +279,7 @@ impl Reports<'_> {
         let requester =
             self.requester.from.filter(|_| reason == DoneReason::Cancelled && of_trader);
         for to in self.both(&client_order, requester) {
-            self.send(to, |out| reply::encode_done(out, &done));
+            self.send(to, instrument, &done);
         }
     }
 
@@ -303,15 +308,8 @@ impl Reports<'_> {
             return;
         };
         let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
-        let out = self.outbound.to(from);
-        self.rejections.answer(
-            out,
-            rejection,
-            client_id,
-            self.time_ms,
-            uid,
-            self.stamping.as_ref(),
-        );
+        let to = Destination { id: from, outbound: self.outbound, sbe: self.sbe };
+        self.rejections.answer(to, rejection, client_id, self.time_ms, uid, self.stamping.as_ref());
     }
 
     fn applied(&mut self, orders: u32) {
@@ -321,17 +319,26 @@ impl Reports<'_> {
         let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
         let (client_id, count) = (client_id.copied(), i64::from(orders));
         let applied = RequestApplied { client_id, count, time_ms: self.time_ms, uid: uid.into() };
-        self.send(from, |out| match kind {
-            RequestKind::MassCancel => reply::encode_mass_cancelled(out, &applied),
-            _ => reply::encode_applied(out, &applied),
-        });
+        match kind {
+            RequestKind::MassCancel => self.send(from, 0, &MassCancelled(applied)),
+            // Operators speak JSON.
+            _ => send_stamped(self.outbound.to(from), self.stamping.as_ref(), |out| {
+                reply::encode_applied(out, &applied);
+            }),
+        }
     }
 
-    /// Appends a report, with stamps if it goes to the requester.
+    /// Sends a report, with stamps if it goes to the requester.
     #[inline]
-    fn send(&mut self, to: StreamId, write: impl FnOnce(&mut Vec<u8>)) {
+    fn send(&mut self, to: StreamId, instrument: u16, report: &impl Report) {
+        if sbe_index(to).is_some() {
+            let write = |out: &mut Vec<u8>, sequence| {
+                report.write_sbe(out, Place { sequence, instrument });
+            };
+            return self.sbe.report(to, self.outbound, write);
+        }
         let stamping = self.stamping.as_ref().filter(|_| self.requester.from == Some(to));
-        send_stamped(self.outbound.to(to), stamping, write);
+        send_stamped(self.outbound.to(to), stamping, |out| report.write_json(out));
     }
 
     #[inline]

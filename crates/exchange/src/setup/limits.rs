@@ -62,6 +62,17 @@ pub struct Limits {
     pub accounts_max: u32,
     /// Accounts authenticated on one connection.
     pub accounts_per_connection_max: usize,
+    /// Sessions of SBE, with a connection or without one. A new session takes the place of the one
+    /// that has been without a connection for longest.
+    pub sbe_sessions_max: usize,
+    /// Sessions of SBE of one account, likewise.
+    pub sbe_sessions_per_account_max: usize,
+    /// Bytes of reports kept for each session of SBE, taken when it begins: those that its client
+    /// gets again after a lost connection.
+    pub sbe_session_bytes_max: usize,
+    /// After so long without a message from a client that speaks SBE the exchange closes the
+    /// connection. It sends a heartbeat after half of it.
+    pub sbe_silence_seconds_max: f64,
     /// Resting orders and waiting stops, including the start book. About 250 bytes each, including
     /// the client id. Risk settings limit them per account.
     pub open_orders_max: u32,
@@ -102,6 +113,11 @@ impl Default for Limits {
             unauthenticated_messages_max: 10,
             accounts_max: 10_000,
             accounts_per_connection_max: 1024,
+            sbe_sessions_max: 1024,
+            sbe_sessions_per_account_max: 16,
+            // Some two thousand reports.
+            sbe_session_bytes_max: 256 * 1024,
+            sbe_silence_seconds_max: 30.0,
             // The tables that find an order are made for this many and hit at random: with 65 536
             // they fit a core's caches, with a million every message waits for memory.
             open_orders_max: 65_536,
@@ -172,6 +188,20 @@ impl Limits {
             ("unauthenticated_messages_max", self.unauthenticated_messages_max.into(), 1.0, 1e6),
             ("accounts_max", self.accounts_max.into(), 1.0, 1e7),
             ("accounts_per_connection_max", self.accounts_per_connection_max as f64, 1.0, 1e7),
+            ("sbe_sessions_max", self.sbe_sessions_max as f64, 1.0, 65_536.0),
+            (
+                "sbe_sessions_per_account_max",
+                self.sbe_sessions_per_account_max as f64,
+                1.0,
+                65_536.0,
+            ),
+            (
+                "sbe_session_bytes_max",
+                self.sbe_session_bytes_max as f64,
+                4096.0,
+                f64::from(1 << 30),
+            ),
+            ("sbe_silence_seconds_max", self.sbe_silence_seconds_max, 1.0, SECONDS_MAX),
             ("open_orders_max", self.open_orders_max.into(), 1.0, orders_max),
             ("price_levels_max", self.price_levels_max.into(), 1.0, orders_max),
             ("stop_levels_max", self.stop_levels_max.into(), 0.0, orders_max),

@@ -22,4 +22,7 @@ mod orders;
 mod properties;
 mod risk;
 mod running;
+mod sbe_any;
+mod sbe_orders;
+mod sbe_sessions;
 mod stamps;

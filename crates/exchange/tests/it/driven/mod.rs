@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod sbe;
+
 use exchange::{Config, Exchange, Instruments, Limits, Risk, StartBook, Tokens};
 use std::cell::Cell;
 use transport::StreamId;
@@ -88,7 +90,12 @@ impl Driven {
 
     /// A sweep, as the server's loop does it ten times a second.
     pub fn sweep(&mut self) {
-        self.exchange.sweep(0, &mut self.outbound);
+        self.sweep_at(0);
+    }
+
+    /// A sweep at this time on the clock of the connections, whose bytes come at 0.
+    pub fn sweep_at(&mut self, seconds: u64) {
+        self.exchange.sweep(seconds * 1_000_000_000, &mut self.outbound);
     }
 
     /// A turn of the server's loop without its reads and writes.
