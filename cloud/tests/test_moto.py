@@ -12,9 +12,9 @@ from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
-import botocore.client
 import pytest
 from conftest import REGION, Hunt, session, use
+from killer import Killed, Killer
 from test_policies import Answers
 
 from tickpath_cloud import sweep, tags
@@ -22,11 +22,10 @@ from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import Ec2
 from tickpath_cloud.hunt.run import Block, RoundResult
 from tickpath_cloud.journal import Journal
+from tickpath_cloud.launches import FILE as LAUNCHES
 from tickpath_cloud.launches import Launches
 from tickpath_cloud.matrix import measure as matrix
 from tickpath_cloud.matrix.cells import Matrix
-
-MAKES = ("Create", "Run", "Authorize", "Terminate", "Delete")
 
 
 @pytest.fixture(scope="module")
@@ -139,33 +138,6 @@ def test_a_hunt_keeps_one_place_and_destroy_leaves_nothing(site):
     assert hunt.cloud.destroy() == []
 
 
-class Killed(BaseException):
-    """Not an Exception: nothing in the program may catch it."""
-
-
-class Killer:
-    """Dies before or after the nth call that makes or removes something."""
-
-    def __init__(self, monkeypatch):
-        self.original, self.at, self.count = botocore.client.BaseClient._make_api_call, 0, 0
-        killer = self
-
-        def call(client, name, arguments):
-            return killer.call(client, name, arguments)
-
-        monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", call)
-
-    def call(self, client, name, arguments):
-        if not name.startswith(MAKES) or "DryRun" in arguments:
-            return self.original(client, name, arguments)
-        self.count += 1
-        if self.count == (self.at + 1) // 2:
-            if self.at % 2 == 0:
-                self.original(client, name, arguments)
-            raise Killed
-        return self.original(client, name, arguments)
-
-
 def test_wherever_a_hunt_is_killed_destroy_leaves_nothing(site, monkeypatch):
     """Before and after each request that changes something, in a hunt from plan to end."""
     site.config = replace(site.config, arms=2)
@@ -184,7 +156,27 @@ def test_wherever_a_hunt_is_killed_destroy_leaves_nothing(site, monkeypatch):
         )
         assert fresh.destroy() == [] and site.left() == [], f"after kill {kills}"
     killer.at = 0
-    assert kills >= 20 and hunt.cloud.destroy() == []
+    assert kills >= 24 and hunt.cloud.destroy() == []
+
+
+def test_wherever_a_matrix_is_killed_destroy_leaves_nothing(site, monkeypatch):
+    asked = Matrix(images={"one": site.config.image}, tunings={"none": ""}, pair=True)
+    killer, kills = Killer(monkeypatch), 0
+    while True:
+        killer.at, killer.count = kills + 1, 0
+        name, directory = f"matrix-{kills}", site.path / f"matrix-{kills}"
+        directory.mkdir()
+        try:
+            with Journal(directory / "matrix.jsonl") as journal:
+                matrix.measure(site.config, asked, name, Answers(), site.clock.now, journal)
+            break
+        except Killed:
+            kills += 1
+        killer.at = 0
+        launches = Launches(directory / LAUNCHES)
+        cloud = Ec2(site.config, name, site.clock.now, launches=launches)
+        assert cloud.destroy() == [] and site.left() == [], f"after kill {kills}"
+    assert kills >= 16
 
 
 def test_a_killed_hunt_goes_on_and_launches_nothing_twice(site, monkeypatch):

@@ -11,6 +11,7 @@ from dataclasses import replace
 import boto3
 import pytest
 from conftest import REGION
+from killer import Killed, Killer
 from test_moto import moto  # noqa: F401
 
 from tickpath_cloud import tags
@@ -159,6 +160,25 @@ def test_networks_are_joined_once_and_parted_when_the_grant_ends(two):
     two.now += 3601
     assert two.reconcile() == [] and two.ram.shares == {}
     assert two.lets_in() == ([], [])
+
+
+def test_wherever_a_receiver_is_killed_leave_leaves_nothing(two, monkeypatch):
+    killer, kills = Killer(monkeypatch), 0
+    while True:
+        killer.at, killer.count = kills + 1, 0
+        try:
+            two.accept()
+            two.network().remove()
+            break
+        except Killed:
+            kills += 1
+        killer.at = 0
+        network = two.network()
+        network.remove()
+        assert [known for known in network.leftovers() if not known.startswith("pcx-")] == []
+        assert two.there(RECEIVER) == two.before[RECEIVER], f"after kill {kills}"
+    killer.at = 0
+    assert kills >= 24
 
 
 def test_another_account_and_another_network_are_rejected(two):
