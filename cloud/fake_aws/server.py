@@ -161,7 +161,7 @@ def _error(start: Callable, service: str, status: int, code: str, message: str) 
             "</Errors><RequestID>fake</RequestID></Response>"
         )
         return _answer(start, status, "text/xml", body)
-    if service == "cloudformation":
+    if service in ("cloudformation", "sts"):
         body = (
             f"<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code>"
             f"<Message>{message}</Message></Error><RequestId>fake</RequestId></ErrorResponse>"
