@@ -207,6 +207,16 @@ pub enum JournalError {
         source: io::Error,
     },
 
+    /// Another primary has taken over.
+    #[error(
+        "another primary has taken over: {why}; end this exchange, and start it as a follower with an \
+         empty directory"
+    )]
+    Fenced {
+        /// The follower's reason.
+        why: String,
+    },
+
     /// The engine limits are invalid.
     #[error(transparent)]
     Limits(#[from] LimitsError),

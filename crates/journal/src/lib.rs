@@ -49,6 +49,13 @@
 //! id is at most [`CLIENT_ID_BYTES_MAX`] bytes long and takes a record, with a sequence of its own.
 //! Journals of version 1 don't have them; they open, and get them from then on.
 //!
+//! # A copy on another machine
+//!
+//! With [`Options::replication`], a thread reads written records with a [`Tail`] and ships them to
+//! a follower, which writes a [`LogCopy`]; [`Shipping`] takes its acknowledgements. The crate
+//! `replica` does both. Records are shipped as soon as they are written, before they are durable
+//! here, so that both disks work at the same time.
+//!
 //! # Losses
 //!
 //! | | `Sync` | `Async` |
@@ -76,13 +83,16 @@ pub use client_ids::{CLIENT_ID_BYTES_MAX, ClientIdText, ClientIds};
 pub use counts::{EventCounts, InputCounts};
 pub use error::JournalError;
 pub use file::header::{Identity, SEGMENT_BYTES_MAX};
-pub use file::record::RECORD_BYTES;
+pub use file::record::{CONTENT_BYTES, RECORD_BYTES};
 pub use read::inputs::{Inputs, TornTail};
 pub use read::replay::{ReplayedJournal, replay, replay_and_save};
 pub use read::segment::{SegmentRead, read_segment};
+pub use read::tail::{LogName, Tail};
 pub use snapshot::Snapshot;
 pub use snapshot::snapshotter::{Snapshotter, remove_old};
 pub use write::appender::{AppendError, Appender, Watch};
+pub use write::copy::LogCopy;
 pub use write::open::open;
-pub use write::options::{GROUP_INPUTS_MAX, Mode, Options, SEGMENT_BYTES_MIN};
+pub use write::options::{GROUP_INPUTS_MAX, Mode, Options, Replication, SEGMENT_BYTES_MIN};
+pub use write::shipping::Shipping;
 pub use write::state::JournalState;

@@ -269,6 +269,10 @@ pub(crate) fn by_journal(error: journal::AppendError) -> Rejection<'static> {
             "journal_no_room",
             "the exchange's journal has no room on its disk: nothing enters; what is open can be cancelled",
         ),
+        journal::AppendError::NoFollower => Rejection::new(
+            "follower_lost",
+            "the exchange's follower doesn't answer, and nothing is executed without it; try again",
+        ),
         journal::AppendError::Failed => Rejection::new(
             "journal_failed",
             "the exchange's journal has failed, and nothing is taken any more",

@@ -29,6 +29,9 @@ use crate::client_ids::Content;
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 96;
 
+/// Bytes of a record's content: an input, or a client id.
+pub const CONTENT_BYTES: usize = Input::BYTES;
+
 /// The smallest unit that a disk writes.
 const SECTOR_BYTES: u64 = 512;
 
@@ -88,6 +91,11 @@ pub(crate) fn is_torn(bytes: &Bytes, at: u64) -> bool {
     let (first, second) = bytes.split_at(in_first);
     let is_missing = |part: &[u8]| !part.is_empty() && part.iter().all(|byte| *byte == 0);
     is_missing(first) || is_missing(second)
+}
+
+/// The content's bytes of a record that [`read`] has found complete.
+pub(crate) fn content_of(bytes: &Bytes) -> &[u8] {
+    &bytes[INPUT..LENGTH]
 }
 
 fn u64_at(bytes: &Bytes, at: usize) -> u64 {

@@ -3,3 +3,4 @@
 pub mod inputs;
 pub mod replay;
 pub mod segment;
+pub mod tail;

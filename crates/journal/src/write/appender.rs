@@ -9,7 +9,8 @@ use ipc::ring::Producer;
 
 use crate::client_ids::{ClientIdText, OrderClientId, named_order};
 use crate::error::JournalError;
-use crate::write::options::{Mode, Options};
+use crate::write::options::{Mode, Options, Replication};
+use crate::write::shipping::Shipping;
 use crate::write::state::{JournalState, WriterState};
 
 /// Bytes of the longest message to the writer: a client id and its input.
@@ -32,6 +33,12 @@ pub enum AppendError {
     /// commands.
     #[error("the journal's disk is full: free disk space; cancels still work")]
     NoRoom,
+    /// The follower of a journal in sync mode does not acknowledge.
+    #[error(
+        "the follower has not acknowledged within its limit, and nothing is executed without it: \
+         start it, or end this exchange and start it without a follower"
+    )]
+    NoFollower,
     /// The journal has failed: [`Appender::state`] says why.
     #[error(
         "the journal has failed and accepts no more inputs: check its state, then open it again"
@@ -50,6 +57,7 @@ struct Destination {
     producer: Producer,
     shared: Arc<WriterState>,
     mode: Mode,
+    replication: Option<Replication>,
     reserve: u64,
     ring_slots: u32,
     segment_bytes: u64,
@@ -78,6 +86,7 @@ impl Appender {
             producer,
             shared,
             mode: options.mode,
+            replication: options.replication,
             reserve: options.reserve_inputs,
             ring_slots: options.ring_slots,
             segment_bytes: options.segment_bytes,
@@ -137,6 +146,9 @@ impl Appender {
             Some(kept) if self.next + kept.reserve >= kept.shared.room_end() => {
                 Err(kept.why_no_room())
             }
+            Some(Destination { replication: Some(replication), shared, .. }) => {
+                check_follower(replication, shared, None)
+            }
             _ => Ok(()),
         }
     }
@@ -152,6 +164,9 @@ impl Appender {
         if end > kept.shared.room_end() {
             return Err(kept.why_no_room());
         }
+        if let Some(replication) = &kept.replication {
+            check_follower(replication, &kept.shared, None)?;
+        }
         if end - kept.shared.durable() > u64::from(kept.ring_slots) {
             return Err(kept.full());
         }
@@ -164,13 +179,33 @@ impl Appender {
         self.next
     }
 
-    /// All inputs below may be acknowledged, depending on the mode.
+    /// All inputs below may be acknowledged, depending on the modes of journal and follower.
     #[inline]
     pub fn acknowledged(&self) -> u64 {
-        match &self.kept {
-            Some(Destination { mode: Mode::Sync, shared, .. }) => shared.durable(),
-            _ => self.next,
+        let Some(kept) = &self.kept else { return self.next };
+        let own = match kept.mode {
+            Mode::Sync => kept.shared.durable(),
+            Mode::Async => self.next,
+        };
+        match kept.replication {
+            Some(Replication { mode: Mode::Sync, .. }) => own.min(kept.shared.replicated()),
+            _ => own,
         }
+    }
+
+    /// Whether inputs may be acknowledged only later than they are accepted.
+    pub fn is_sync(&self) -> bool {
+        let is_sync = |kept: &Destination| {
+            let replication = kept.replication.map(|replication| replication.mode);
+            kept.mode == Mode::Sync || replication == Some(Mode::Sync)
+        };
+        self.kept.as_ref().is_some_and(is_sync)
+    }
+
+    /// For the thread that ships the log to a follower; `None` without [`Options::replication`].
+    pub fn shipping(&self) -> Option<Shipping> {
+        let kept = self.kept.as_ref().filter(|kept| kept.replication.is_some())?;
+        Some(Shipping::new(Arc::clone(&kept.shared)))
     }
 
     /// All inputs below are on the disk; always 0 if the journal stores nothing.
@@ -204,6 +239,9 @@ impl Destination {
     /// Checks that the disk has room for a command with this sequence.
     #[inline]
     fn check_room_for(&self, command: &Command, sequence: u64) -> Result<(), AppendError> {
+        if let Some(replication) = &self.replication {
+            check_follower(replication, &self.shared, adds_risk(command).then_some(sequence))?;
+        }
         let reserve = if adds_risk(command) { self.reserve } else { 0 };
         match sequence + reserve >= self.shared.room_end() {
             true => Err(self.why_no_room()),
@@ -249,6 +287,25 @@ impl Drop for Destination {
     }
 }
 
+/// Checks that the follower acknowledges, in sync mode, and lacks fewer records than it may;
+/// `risk` is the sequence of an order or amendment.
+fn check_follower(
+    replication: &Replication,
+    shared: &WriterState,
+    risk: Option<u64>,
+) -> Result<(), AppendError> {
+    let Replication { mode, lag_max } = *replication;
+    if mode == Mode::Sync && shared.has_no_follower() {
+        return Err(AppendError::NoFollower);
+    }
+    match risk {
+        Some(sequence) if sequence - shared.replicated() >= lag_max => {
+            Err(AppendError::Full { limit: "follower_lag_max", max: lag_max })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether an input can add risk. Others are accepted as long as they can be logged.
 fn adds_risk(command: &Command) -> bool {
     matches!(command, Command::New(_) | Command::Amend(_))
@@ -261,6 +318,10 @@ pub struct Watch {
 }
 
 impl Watch {
+    pub(crate) fn new(shared: Arc<WriterState>) -> Watch {
+        Watch { shared: Some(shared) }
+    }
+
     /// As [`Appender::durable`].
     #[inline]
     pub fn durable(&self) -> u64 {

@@ -3,8 +3,11 @@
 
 pub mod ahead;
 pub mod appender;
+pub mod copy;
+pub mod log;
 pub mod open;
 pub mod options;
 pub mod renew;
+pub mod shipping;
 pub mod state;
 pub mod writer;

@@ -24,6 +24,7 @@ use crate::read::replay::{self, ReplayedJournal};
 use crate::read::segment::Log;
 use crate::write::ahead::{Maker, SegmentMaker};
 use crate::write::appender::{Appender, MESSAGE_BYTES_MAX, Parts};
+use crate::write::log::LogWriter;
 use crate::write::options::Options;
 use crate::write::renew::renew;
 use crate::write::state::WriterState;
@@ -96,7 +97,7 @@ fn begin(identity: Identity) -> Result<(Log, ReplayedJournal, LogEnd), JournalEr
 }
 
 /// The segment with room for the next input.
-fn segment_to_write(
+pub(crate) fn segment_to_write(
     directory: &Directory,
     log: Log,
     end: &LogEnd,
@@ -156,19 +157,8 @@ fn start(
         let group = Vec::with_capacity(2 * group_inputs_max * RECORD_BYTES);
         let shared = of_writer;
         let wait = options.wait;
-        Writer {
-            consumer,
-            wait,
-            group_inputs_max,
-            segment,
-            next,
-            group,
-            shared,
-            ahead,
-            mark,
-            lock,
-        }
-        .run();
+        let log = LogWriter { segment, next, group, shared, ahead, mark, lock };
+        Writer { consumer, wait, group_inputs_max, log }.run();
     };
     let writer = std::thread::Builder::new().name("journal".into()).spawn(work);
     let writer = writer.map_err(failed.clone()("start a thread for"))?;

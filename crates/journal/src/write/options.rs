@@ -22,6 +22,17 @@ pub enum Mode {
     Sync,
 }
 
+/// How a journal's inputs get to a follower, which keeps a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replication {
+    /// `Sync`: an input may be acknowledged only once it is durable at the follower, too. `Async`:
+    /// the follower lags behind.
+    pub mode: Mode,
+    /// Maximum number of records that the follower may lack, from 1: with more, orders and
+    /// amendments are rejected.
+    pub lag_max: u64,
+}
+
 /// Options of a journal's writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -47,6 +58,8 @@ pub struct Options {
     pub wait: Wait,
     /// The core of the writer's threads. `None`: the cores of the opening thread.
     pub core: Option<usize>,
+    /// `None`: there is no follower.
+    pub replication: Option<Replication>,
 }
 
 impl Default for Options {
@@ -60,6 +73,7 @@ impl Default for Options {
             group_inputs_max: 1 << 12,
             wait: Wait::Futex { spins: 200 },
             core: None,
+            replication: None,
         }
     }
 }
@@ -80,6 +94,8 @@ impl Options {
         range("segment_bytes", self.segment_bytes, SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX)?;
         range("reserve_inputs", self.reserve_inputs, 0, self.segment_records() / 2)?;
         range("ring_slots", self.ring_slots.into(), 2, SLOTS_MAX.into())?;
-        range("group_inputs_max", self.group_inputs_max.into(), 1, GROUP_INPUTS_MAX.into())
+        range("group_inputs_max", self.group_inputs_max.into(), 1, GROUP_INPUTS_MAX.into())?;
+        let lag_max = self.replication.map_or(1, |replication| replication.lag_max);
+        range("lag_max", lag_max, 1, u64::MAX)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
 
 use crate::error::JournalError;
 
@@ -30,6 +31,14 @@ struct PaddedWord(AtomicU64);
 pub(crate) struct WriterState {
     /// All inputs below are durable.
     durable: PaddedWord,
+    /// All inputs below are in the log's files, durable or not.
+    written: PaddedWord,
+    /// All inputs below are durable at the follower.
+    replicated: PaddedWord,
+    /// The follower has not acknowledged for longer than its limit.
+    has_no_follower: AtomicBool,
+    /// The thread that ships written records; it may be parked.
+    shipper: OnceLock<Thread>,
     /// All inputs below have room on the disk. 0: no input is accepted any more.
     room_end: PaddedWord,
     has_no_room: AtomicBool,
@@ -42,6 +51,10 @@ impl WriterState {
     pub fn new(durable: u64, room_end: u64) -> WriterState {
         WriterState {
             durable: PaddedWord(AtomicU64::new(durable)),
+            written: PaddedWord(AtomicU64::new(durable)),
+            replicated: PaddedWord(AtomicU64::new(0)),
+            has_no_follower: AtomicBool::new(false),
+            shipper: OnceLock::new(),
             room_end: PaddedWord(AtomicU64::new(room_end)),
             has_no_room: AtomicBool::new(false),
             failure: OnceLock::new(),
@@ -56,6 +69,40 @@ impl WriterState {
 
     pub fn set_durable(&self, sequence: u64) {
         self.durable.0.store(sequence, Ordering::Release);
+    }
+
+    pub fn written(&self) -> u64 {
+        self.written.0.load(Ordering::Acquire)
+    }
+
+    pub fn set_written(&self, sequence: u64) {
+        self.written.0.store(sequence, Ordering::Release);
+        if let Some(shipper) = self.shipper.get() {
+            shipper.unpark();
+        }
+    }
+
+    /// Sets the thread to wake after each write; only the first counts.
+    pub fn set_shipper(&self, shipper: Thread) {
+        let _ = self.shipper.set(shipper);
+    }
+
+    #[inline]
+    pub fn replicated(&self) -> u64 {
+        self.replicated.0.load(Ordering::Acquire)
+    }
+
+    pub fn set_replicated(&self, sequence: u64) {
+        self.replicated.0.fetch_max(sequence, Ordering::AcqRel);
+    }
+
+    #[inline]
+    pub fn has_no_follower(&self) -> bool {
+        self.has_no_follower.load(Ordering::Acquire)
+    }
+
+    pub fn set_no_follower(&self, is_lost: bool) {
+        self.has_no_follower.store(is_lost, Ordering::Release);
     }
 
     #[inline]

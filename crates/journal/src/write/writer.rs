@@ -1,7 +1,5 @@
-//! The writer's thread: encodes the ring's inputs as records, and makes them durable with one write
-//! and one `fdatasync`.
+//! The writer's thread: takes the ring's inputs and makes them durable, one group after the other.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Input;
@@ -9,12 +7,7 @@ use ipc::ring::Consumer;
 use ipc::wait::Wait;
 
 use crate::error::JournalError;
-use crate::file::directory::Lock;
-use crate::file::mark::Mark;
-use crate::file::record::{RECORD_BYTES, encode};
-use crate::file::segment::Segment;
-use crate::write::ahead::{RETRY, SegmentMaker};
-use crate::write::state::WriterState;
+use crate::write::log::LogWriter;
 
 /// Longest wait for inputs before the writer checks whether it must end. A message tells it of the
 /// end, too.
@@ -25,37 +18,29 @@ pub(crate) struct Writer {
     pub consumer: Consumer,
     pub wait: Wait,
     pub group_inputs_max: usize,
-    /// The present segment.
-    pub segment: Segment,
-    /// The first unwritten input.
-    pub next: u64,
-    /// Records to write together.
-    pub group: Vec<u8>,
-    pub shared: Arc<WriterState>,
-    pub ahead: SegmentMaker,
-    pub mark: Mark,
-    /// Dropped last: another writer may start only after all other parts have ended.
-    #[expect(dead_code, reason = "held")]
-    pub lock: Lock,
+    pub log: LogWriter,
 }
 
 impl Writer {
     /// Writes until the appender is dropped and the ring is empty, or until an error.
     pub fn run(mut self) {
         let written = self.write_all();
-        let Writer { shared, mark, .. } = self;
+        // The lock goes last.
+        let LogWriter { shared, mark, ahead, lock, .. } = self.log;
         if let Err(error) = written.and_then(|()| mark.close()) {
             shared.fail(error);
         }
+        drop(ahead);
+        drop(lock);
     }
 
     fn write_all(&mut self) -> Result<(), JournalError> {
         loop {
             // Read this before the ring: then the ring has all inputs from before the end.
-            let is_stopped = self.shared.is_stopped();
+            let is_stopped = self.log.shared.is_stopped();
             self.collect(if is_stopped { Duration::ZERO } else { PATIENCE });
-            if !self.group.is_empty() {
-                self.commit()?;
+            if !self.log.group.is_empty() {
+                self.log.commit()?;
             } else if is_stopped {
                 return Ok(());
             }
@@ -64,67 +49,13 @@ impl Writer {
 
     /// Takes the ring's inputs.
     fn collect(&mut self, patience: Duration) {
-        let Writer { consumer, group, next, .. } = self;
-        let durable = self.shared.durable();
-        let mut sequence = *next;
+        let Writer { consumer, log, .. } = self;
         let take = |message: &[u8]| {
             // An input, or a client id and its input. An empty message only wakes this thread.
             let (records, _) = message.as_chunks::<{ Input::BYTES }>();
-            for record in records {
-                group.extend_from_slice(&encode(sequence, durable, record));
-                sequence += 1;
-            }
+            records.iter().for_each(|record| log.push(record));
         };
         consumer.receive_within(self.wait, patience, self.group_inputs_max, take);
-    }
-
-    /// Makes the group durable. If a segment ends within it, its first part is made durable before
-    /// the next segment gets content.
-    fn commit(&mut self) -> Result<(), JournalError> {
-        let mut written = 0;
-        while written < self.group.len() {
-            if self.next == self.segment.end() {
-                self.segment = self.ahead.take().ok_or_else(|| self.no_segment())?;
-            }
-            let room = (self.segment.end() - self.next) as usize * RECORD_BYTES;
-            let part = room.min(self.group.len() - written);
-            self.retry(|| self.segment.write(self.next, &self.group[written..written + part]))?;
-            self.segment.sync()?;
-            written += part;
-            self.next += (part / RECORD_BYTES) as u64;
-            self.retry(|| self.mark.set(self.next))?;
-            self.shared.set_durable(self.next);
-        }
-        self.group.clear();
-        Ok(())
-    }
-
-    /// Writes. A file system that copies on write may lack the promised room: then this waits for
-    /// room. A failed write can be tried again, unlike a sync.
-    fn retry(&self, write: impl Fn() -> Result<(), JournalError>) -> Result<(), JournalError> {
-        let mut is_first = true;
-        loop {
-            match write() {
-                Ok(()) => {
-                    if !is_first {
-                        self.shared.set_room();
-                    }
-                    return Ok(());
-                }
-                Err(JournalError::NoRoom { .. }) if !self.shared.is_over() => {
-                    self.shared.set_no_room();
-                    is_first = false;
-                    std::thread::sleep(RETRY);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// The error if the promised room for accepted inputs does not exist.
-    fn no_segment(&self) -> JournalError {
-        let source = std::io::Error::from(std::io::ErrorKind::Interrupted);
-        JournalError::system("go on behind", self.segment.path(), source)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use engine::{Cancel, Command, EngineLimits};
 use ipc::region::Place;
@@ -10,8 +11,10 @@ use ipc::ring::{Producer, Producers, Ring, Shape};
 use super::*;
 use crate::file::directory::{Access, Directory};
 use crate::file::header::{FileKind, Header, Identity};
-use crate::write::ahead::Maker;
-use crate::write::state::JournalState;
+use crate::file::mark::Mark;
+use crate::file::segment::Segment;
+use crate::write::ahead::{Maker, SegmentMaker};
+use crate::write::state::{JournalState, WriterState};
 
 const INPUTS: u64 = 5;
 
@@ -43,13 +46,15 @@ fn writer(place: &std::path::Path, file: &str) -> (Writer, Producer) {
         consumer: ring.consumer().unwrap(),
         wait: Wait::Spin,
         group_inputs_max: 3,
-        segment: Segment::of_file(opened, PathBuf::from(file), header),
-        next: 0,
-        group: Vec::new(),
-        shared,
-        ahead,
-        mark,
-        lock,
+        log: LogWriter {
+            segment: Segment::of_file(opened, PathBuf::from(file), header),
+            next: 0,
+            group: Vec::new(),
+            shared,
+            ahead,
+            mark,
+            lock,
+        },
     };
     (writer, producer)
 }
@@ -59,7 +64,7 @@ fn writer(place: &std::path::Path, file: &str) -> (Writer, Producer) {
 fn a_sync_that_fails_is_the_end() {
     let place = tempfile::tempdir().unwrap();
     let (writer, _producer) = writer(place.path(), "/dev/null");
-    let shared = Arc::clone(&writer.shared);
+    let shared = Arc::clone(&writer.log.shared);
     writer.run();
     assert_eq!(shared.durable(), 0);
     assert_eq!(shared.room_end(), 0, "nothing more is taken");
@@ -77,7 +82,7 @@ fn a_sync_that_fails_is_the_end() {
 fn a_write_without_room_is_tried_again_until_the_end() {
     let place = tempfile::tempdir().unwrap();
     let (writer, _producer) = writer(place.path(), "/dev/full");
-    let shared = Arc::clone(&writer.shared);
+    let shared = Arc::clone(&writer.log.shared);
     let thread = std::thread::spawn(move || writer.run());
     let deadline = clock::Deadline::after(Duration::from_secs(60));
     while !matches!(shared.state(), JournalState::NoRoom) {
@@ -98,9 +103,9 @@ fn a_write_that_fails_otherwise_is_the_end() {
     let (mut writer, _producer) = writer(place.path(), "/dev/null");
     // Opened only for reading.
     let file = File::open("/dev/null").unwrap();
-    let header = *writer.segment.header();
-    writer.segment = Segment::of_file(file, PathBuf::from("/dev/null"), header);
-    let shared = Arc::clone(&writer.shared);
+    let header = *writer.log.segment.header();
+    writer.log.segment = Segment::of_file(file, PathBuf::from("/dev/null"), header);
+    let shared = Arc::clone(&writer.log.shared);
     writer.run();
     let JournalState::Failed { why } = shared.state() else { panic!("{:?}", shared.state()) };
     assert!(matches!(why, JournalError::System { doing: "write", .. }), "{why}");

@@ -2,6 +2,7 @@
 //! cost.
 
 mod any_bytes;
+mod copy;
 mod crash;
 mod damage;
 mod flow;
