@@ -1,0 +1,36 @@
+//! Ships the exchange's journal to a follower on another machine, which keeps a copy that opens as
+//! a journal.
+//!
+//! ```text
+//! primary                                            follower
+//!   journal's writer: write ─> [written] ─ fdatasync
+//!                                  v
+//!   ship: Tail ─ Records ──────── TCP ─────────────>  follow: LogCopy: write, fdatasync
+//!   acknowledgements <──────────────────── Ack ─────  all records below are durable here
+//! ```
+//!
+//! | module | |
+//! |---|---|
+//! | [`frame`] | the bytes between the two. Pure |
+//! | [`term`] | who may write the log, from which record on, and the file that says so |
+//! | [`admission`] | whether a follower takes a primary. Pure |
+//! | [`session`] | a follower's end of one connection: bytes in, bytes out, a [`session::Store`] |
+//! | [`store`] | the store that is a journal's directory |
+//! | [`lag`] | when a follower counts as lost. Pure |
+//! | [`ship`] | the primary's threads |
+//! | [`follow`] | the follower's loop |
+//!
+//! See docs/decisions/026-primary-and-follower.md.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod admission;
+pub mod follow;
+pub mod frame;
+pub mod lag;
+pub mod register;
+pub mod session;
+pub mod ship;
+pub mod store;
+pub mod term;

@@ -1,0 +1,163 @@
+//! A follower's end of one connection, without I/O: bytes in, bytes out, a [`Store`].
+
+use crate::admission::Refusal;
+use crate::frame::{Frame, FrameError, Frames, Hello};
+use journal::CONTENT_BYTES;
+use std::time::Duration;
+
+/// Where a follower keeps the copy.
+pub trait Store {
+    /// Decides whether to follow this primary, and makes its term durable. Returns the record that
+    /// it needs next; all before it are durable.
+    ///
+    /// # Errors
+    /// The refusal; or the store has failed.
+    fn admit(&mut self, hello: &Hello) -> Result<u64, AdmitError>;
+
+    /// Takes bytes of the register of accounts; offset 0 begins it anew. It counts once it is
+    /// whole.
+    ///
+    /// # Errors
+    /// Bytes before these are missing.
+    fn register(&mut self, offset: u64, is_whole: bool, bytes: &[u8]) -> Result<(), FrameError>;
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// The bytes are no record.
+    fn append(&mut self, content: &[u8; CONTENT_BYTES]) -> Result<(), FrameError>;
+
+    /// Makes all of it durable: the register, then the records. Returns the first record that is
+    /// not durable.
+    ///
+    /// # Errors
+    /// The store has failed.
+    fn commit(&mut self) -> Result<u64, StoreError>;
+}
+
+/// The store has failed, and the follower ends.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct StoreError(pub String);
+
+/// Why a store does not take a primary.
+#[derive(Debug, thiserror::Error)]
+pub enum AdmitError {
+    /// It rejects it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// It has failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a connection ends.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The other end sent something else than frames in their order.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// The primary was rejected; the reply says so.
+    #[error(transparent)]
+    Refused(Refusal),
+    /// The store has failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A connection from a primary.
+#[derive(Debug, Default)]
+pub struct Session {
+    frames: Frames,
+    following: Option<Following>,
+}
+
+/// A primary that was admitted.
+#[derive(Clone, Copy, Debug)]
+struct Following {
+    /// The next record.
+    next: u64,
+    silence: Duration,
+    /// Whether a register has been sent whole on this connection.
+    has_register: bool,
+}
+
+impl Session {
+    /// Time without a frame after which the connection is useless; `None` before the first frame.
+    pub fn silence(&self) -> Option<Duration> {
+        self.following.map(|following| following.silence)
+    }
+
+    /// Takes the stream's next bytes, and makes what they hold durable. Appends the reply to `out`,
+    /// also if it fails.
+    ///
+    /// # Errors
+    /// The connection has to be closed after the reply.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        store: &mut impl Store,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SessionError> {
+        self.frames.push(bytes);
+        let mut is_heard = false;
+        while let Some(frame) = self.frames.next_frame()? {
+            match (frame, &mut self.following) {
+                (Frame::Hello(hello), None) => {
+                    let next = admit(&hello, store, out)?;
+                    let silence = Duration::from_millis(hello.silence_ms.into());
+                    self.following = Some(Following { next, silence, has_register: false });
+                }
+                (frame, Some(following)) => {
+                    take(frame, following, store)?;
+                    is_heard = true;
+                }
+                _ => return Err(FrameError::Invalid("place before the first").into()),
+            }
+        }
+        if is_heard {
+            let durable = store.commit()?;
+            Frame::Ack { durable }.encode(out);
+        }
+        Ok(())
+    }
+}
+
+fn admit(hello: &Hello, store: &mut impl Store, out: &mut Vec<u8>) -> Result<u64, SessionError> {
+    match store.admit(hello) {
+        Ok(next) => {
+            Frame::Welcome { next }.encode(out);
+            Ok(next)
+        }
+        Err(AdmitError::Refused(refusal)) => {
+            let why = refusal.to_string();
+            Frame::Refused { is_fenced: refusal.is_fenced(), why: &why }.encode(out);
+            Err(SessionError::Refused(refusal))
+        }
+        Err(AdmitError::Store(error)) => Err(error.into()),
+    }
+}
+
+fn take(
+    frame: Frame<'_>,
+    following: &mut Following,
+    store: &mut impl Store,
+) -> Result<(), FrameError> {
+    match frame {
+        Frame::Register { offset, is_whole, bytes } => {
+            following.has_register |= is_whole;
+            store.register(offset, is_whole, bytes)
+        }
+        // Without the register, a copy of these records could not be used.
+        Frame::Records { .. } if !following.has_register => {
+            Err(FrameError::Invalid("place before the register"))
+        }
+        Frame::Records { first, contents } if first == following.next => {
+            following.next += contents.len() as u64;
+            contents.iter().try_for_each(|content| store.append(content))
+        }
+        Frame::Records { .. } => Err(FrameError::Invalid("first record")),
+        Frame::Heartbeat => Ok(()),
+        _ => Err(FrameError::Invalid("direction")),
+    }
+}

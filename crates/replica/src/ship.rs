@@ -1,0 +1,390 @@
+//! The primary's threads: one ships what the journal's writer has written, one per connection takes
+//! acknowledgements, one judges whether the follower is lost.
+//!
+//! Catching up and keeping up are the same: the shipping thread reads the log's files from where
+//! the follower is, and what was just written is still in the page cache. So nothing is queued, the
+//! writer never waits, and a follower may be away for as long as the segments are kept.
+
+use crate::frame::{Frame, FrameError, Frames, Hello, RECORDS_MAX};
+use crate::lag::LagJudge;
+use crate::register::RegisterReader;
+use crate::term::{self, TermsError};
+use clock::monotonic_ns;
+use journal::{CONTENT_BYTES, JournalError, Shipping, Tail};
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Time between two tries to connect.
+const RETRY: Duration = Duration::from_millis(50);
+/// Heartbeats and judgements per limit.
+const PER_LIMIT: u32 = 5;
+/// Longest wait for a welcome, in limits: the follower's disk may be slow.
+const WELCOME_LIMITS: u32 = 10;
+
+/// Settings of a shipper.
+#[derive(Clone, Debug)]
+pub struct ShipSettings {
+    /// Directory of the journal.
+    pub journal: PathBuf,
+    /// The follower: `HOST:PORT`, resolved anew for each connection.
+    pub follower: String,
+    /// A follower that does not acknowledge for longer is lost.
+    pub limit: Duration,
+}
+
+/// News for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShipEvent {
+    /// The follower has taken this primary, and needs this record next.
+    Connected {
+        /// The record.
+        next: u64,
+        /// Records that it lacks.
+        behind: u64,
+    },
+    /// The connection, or a try to make one, failed; said once until it works again.
+    Broken(String),
+    /// The follower has not acknowledged for longer than the limit.
+    Lost,
+    /// It acknowledges again.
+    Back,
+    /// Another primary has taken over.
+    Fenced(String),
+}
+
+/// Why a connection ends.
+#[derive(Debug, thiserror::Error)]
+enum ShipError {
+    #[error("cannot connect to the follower at {0}: {1}; start it, or check address and firewall")]
+    Connect(String, io::Error),
+    #[error("lost the connection to the follower: {0}")]
+    Io(#[from] io::Error),
+    #[error("the follower's answer is none: {0}")]
+    Frame(#[from] FrameError),
+    #[error("the follower rejects this primary: {0}")]
+    Refused(String),
+    #[error("{0}")]
+    Fenced(String),
+    #[error("cannot read the log for the follower: {0}")]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Terms(#[from] TermsError),
+}
+
+/// State that the threads share.
+struct Shared {
+    settings: ShipSettings,
+    shipping: Shipping,
+    report: Box<dyn Fn(&ShipEvent) + Send + Sync>,
+    /// When the follower last said anything.
+    heard_ns: AtomicU64,
+    connections: AtomicU64,
+    is_ending: AtomicBool,
+    is_fenced: AtomicBool,
+    last_failure: Mutex<Option<String>>,
+}
+
+/// The work of a thread.
+type Work = fn(&Shared);
+
+/// The primary's threads.
+pub struct Shipper {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Shipper {
+    /// Starts to ship a journal. `place` is called at the begin of each lasting thread.
+    ///
+    /// # Errors
+    /// There are no threads.
+    pub fn start(
+        settings: ShipSettings,
+        shipping: Shipping,
+        report: impl Fn(&ShipEvent) + Send + Sync + 'static,
+        place: impl Fn() + Send + Sync + 'static,
+    ) -> io::Result<Shipper> {
+        let shared = Arc::new(Shared {
+            settings,
+            shipping,
+            report: Box::new(report),
+            heard_ns: AtomicU64::new(monotonic_ns()),
+            connections: AtomicU64::new(0),
+            is_ending: AtomicBool::new(false),
+            is_fenced: AtomicBool::new(false),
+            last_failure: Mutex::new(None),
+        });
+        let place = Arc::new(place);
+        let mut threads = Vec::new();
+        let works =
+            [("replica-ship", Shared::ship as Work), ("replica-lag", Shared::judge as Work)];
+        for (name, work) in works {
+            let (shared, place) = (Arc::clone(&shared), Arc::clone(&place));
+            let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+                place();
+                work(&shared);
+            });
+            threads.push(thread?);
+        }
+        Ok(Shipper { shared, threads })
+    }
+
+    /// Waits until the follower has answered for the first time, but not longer than the limit.
+    /// Returns whether another primary has taken over.
+    pub fn await_first(&self) -> bool {
+        let deadline = clock::Deadline::after(self.shared.settings.limit);
+        while !deadline.left().is_zero() {
+            if self.shared.connections.load(Ordering::Relaxed) > 0 {
+                break;
+            }
+            if self.shared.is_fenced.load(Ordering::Relaxed) {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        false
+    }
+
+    /// Number of connections that the follower has taken.
+    pub fn connections(&self) -> u64 {
+        self.shared.connections.load(Ordering::Relaxed)
+    }
+
+    /// Ships what is written, for at most the limit, and ends. Returns the number of written
+    /// records, and of those that the follower has. Call it after the journal was closed.
+    pub fn end(mut self) -> (u64, u64) {
+        let shared = &self.shared;
+        let deadline = clock::Deadline::after(shared.settings.limit);
+        while shared.shipping.replicated() < shared.shipping.written()
+            && !shared.is_fenced.load(Ordering::Relaxed)
+            && !deadline.left().is_zero()
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let counts = (shared.shipping.written(), shared.shipping.replicated());
+        self.join();
+        counts
+    }
+
+    fn join(&mut self) {
+        self.shared.is_ending.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            thread.thread().unpark();
+            // It has no reason to panic; if it did, it has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Shipper {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+impl Shared {
+    fn is_over(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed) || self.is_fenced.load(Ordering::Relaxed)
+    }
+
+    /// The thread that connects and ships.
+    fn ship(&self) {
+        self.shipping.wake(thread::current());
+        while !self.is_over() {
+            match self.connection() {
+                Ok(()) => return,
+                Err(ShipError::Fenced(why)) => {
+                    self.is_fenced.store(true, Ordering::Relaxed);
+                    (self.report)(&ShipEvent::Fenced(why.clone()));
+                    self.shipping.fence(why);
+                }
+                Err(error) => self.failed(error.to_string()),
+            }
+            thread::sleep(RETRY);
+        }
+    }
+
+    fn failed(&self, why: String) {
+        let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref() != Some(&why) {
+            (self.report)(&ShipEvent::Broken(why.clone()));
+            *last = Some(why);
+        }
+    }
+
+    /// One connection, until it breaks or the shipper ends.
+    fn connection(&self) -> Result<(), ShipError> {
+        let (mut stream, mut frames, next) = self.welcome()?;
+        let mut tail = Tail::open(&self.settings.journal, next)?;
+        let mut register = RegisterReader::open(&self.settings.journal)?;
+        let acks = stream.try_clone()?;
+        let is_broken = AtomicBool::new(false);
+        let shipper = thread::current();
+        thread::scope(|scope| {
+            let listening = thread::Builder::new().name("replica-acks".to_owned());
+            let listening = listening.spawn_scoped(scope, || {
+                let heard = self.listen(&acks, &mut frames);
+                is_broken.store(true, Ordering::Release);
+                shipper.unpark();
+                heard
+            })?;
+            let shipped = self.send(&mut stream, &mut tail, &mut register, &is_broken);
+            // The listening thread reads until then.
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+            let heard = listening.join();
+            shipped?;
+            match heard {
+                Ok(Err(error)) if !self.is_over() => Err(error),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Connects, and waits until the follower takes this primary. Returns the record that it needs
+    /// next.
+    fn welcome(&self) -> Result<(TcpStream, Frames, u64), ShipError> {
+        let ShipSettings { journal, follower, limit } = &self.settings;
+        let unreachable = |error| ShipError::Connect(follower.clone(), error);
+        let mut stream = connect(follower, *limit).map_err(unreachable)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(*limit))?;
+        let silence_ms = u32::try_from((*limit * 2).as_millis()).unwrap_or(u32::MAX);
+        let terms = term::read(journal)?;
+        let log = Tail::open(journal, 0)?.name();
+        let mut out = Vec::new();
+        Frame::Hello(Hello { silence_ms, log, terms }).encode(&mut out);
+        stream.write_all(&out)?;
+        let mut frames = Frames::default();
+        stream.set_read_timeout(Some(*limit / PER_LIMIT))?;
+        let deadline = clock::Deadline::after(*limit * WELCOME_LIMITS);
+        let next = loop {
+            match frames.next_frame()? {
+                Some(Frame::Welcome { next }) => break next,
+                Some(Frame::Refused { is_fenced: true, why }) => {
+                    return Err(ShipError::Fenced(why.to_owned()));
+                }
+                Some(Frame::Refused { why, .. }) => return Err(ShipError::Refused(why.to_owned())),
+                Some(_) => return Err(FrameError::Invalid("place before the welcome").into()),
+                None if self.is_over() || deadline.left().is_zero() => {
+                    return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+                }
+                None => receive(&mut stream, &mut frames)?,
+            };
+        };
+        self.heard_ns.store(monotonic_ns(), Ordering::Relaxed);
+        self.shipping.acknowledge(next);
+        *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        let behind = self.shipping.written().saturating_sub(next);
+        (self.report)(&ShipEvent::Connected { next, behind });
+        Ok((stream, frames, next))
+    }
+
+    /// Ships until the connection breaks or the shipper ends.
+    fn send(
+        &self,
+        stream: &mut TcpStream,
+        tail: &mut Tail,
+        register: &mut RegisterReader,
+        is_broken: &AtomicBool,
+    ) -> Result<(), ShipError> {
+        let heartbeat = self.settings.limit / PER_LIMIT;
+        let (mut out, mut contents) = (Vec::new(), Vec::new());
+        register.ship(&mut out)?;
+        while !self.is_over() && !is_broken.load(Ordering::Acquire) {
+            // Read this before the register: then the register has every line that they need.
+            let written = self.shipping.written();
+            if written > tail.next_sequence() {
+                register.ship(&mut out)?;
+                let first = tail.next_sequence();
+                contents.clear();
+                tail.read(written, RECORDS_MAX, &mut contents)?;
+                let (contents, _) = contents.as_chunks::<CONTENT_BYTES>();
+                Frame::Records { first, contents }.encode(&mut out);
+            } else if out.is_empty() {
+                thread::park_timeout(heartbeat);
+                if self.shipping.written() > tail.next_sequence() {
+                    continue;
+                }
+                Frame::Heartbeat.encode(&mut out);
+            }
+            stream.write_all(&out)?;
+            out.clear();
+        }
+        Ok(())
+    }
+
+    /// Takes acknowledgements until the connection breaks.
+    fn listen(&self, mut stream: &TcpStream, frames: &mut Frames) -> Result<(), ShipError> {
+        loop {
+            while let Some(frame) = frames.next_frame()? {
+                let Frame::Ack { durable } = frame else {
+                    return Err(FrameError::Invalid("kind of reply").into());
+                };
+                if durable > self.shipping.written() {
+                    return Err(FrameError::Invalid("acknowledged record").into());
+                }
+                self.shipping.acknowledge(durable);
+                self.heard_ns.store(monotonic_ns(), Ordering::Relaxed);
+            }
+            let silent_ns = monotonic_ns() - self.heard_ns.load(Ordering::Relaxed);
+            if u128::from(silent_ns) > (self.settings.limit * 2).as_nanos() {
+                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+            }
+            receive(&mut stream, frames)?;
+        }
+    }
+
+    /// The thread that judges whether the follower is lost.
+    fn judge(&self) {
+        let limit = self.settings.limit;
+        let mut judge = LagJudge::new(limit.as_nanos() as u64, monotonic_ns());
+        let mut was_lost = false;
+        while !self.is_over() {
+            let heard_ns = self.heard_ns.load(Ordering::Relaxed);
+            let replicated = self.shipping.replicated();
+            let written = self.shipping.written();
+            let is_lost = judge.is_lost(monotonic_ns(), written, replicated, heard_ns);
+            if is_lost != was_lost {
+                self.shipping.set_lost(is_lost);
+                (self.report)(if is_lost { &ShipEvent::Lost } else { &ShipEvent::Back });
+                was_lost = is_lost;
+            }
+            thread::park_timeout(limit / PER_LIMIT);
+        }
+    }
+}
+
+fn connect(follower: &str, limit: Duration) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in follower.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, limit) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Reads what is there, or waits for the stream's time-out.
+fn receive(mut stream: impl Read, frames: &mut Frames) -> io::Result<()> {
+    let mut bytes = [0; 4096];
+    match stream.read(&mut bytes) {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(n) => {
+            frames.push(&bytes[..n]);
+            Ok(())
+        }
+        Err(error) => match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted => {
+                Ok(())
+            }
+            _ => Err(error),
+        },
+    }
+}

@@ -1,0 +1,4 @@
+//! A journal and its follower, over real sockets.
+
+mod pair;
+mod session;
