@@ -1,17 +1,19 @@
 //! A recorded day as the market around the participants.
 
-use crate::file::RaceError;
+use crate::error::RaceError;
 use crate::hawkes;
 use engine::{
     Command, Engine, EngineLimits, Event, Input, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side,
 };
 use flow::{Pace, Script, Settings, Source};
-use record::race::{Arrivals, FittedProcess, MarketFit};
+use record::race::{Arrivals, FittedKernel, FittedProcess, Lifetimes, MarketFit};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Limits of the engine that looks at the day first.
 const OPEN_ORDERS_MAX: u32 = 1 << 18;
 const PRICE_LEVELS_MAX: u32 = 1 << 14;
+const MILLISECOND_NS: u64 = 1_000_000;
 
 /// A day's inputs, and the middle of its own book after each.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct Background {
     middles: Vec<i64>,
     /// Whether each input traded.
     traded: Vec<bool>,
+    /// How long each order rested that joined the book after the start and left it, ns.
+    lifetimes_ns: Vec<u64>,
     /// The most open orders, and prices of a side, at any time.
     open_orders_most: u32,
     levels_most: u32,
@@ -48,6 +52,7 @@ impl Background {
         let mut seen = Background {
             middles: Vec::with_capacity(script.len() + 1),
             traded: Vec::with_capacity(script.len()),
+            lifetimes_ns: Vec::new(),
             script,
             open_orders_most: 0,
             levels_most: 0,
@@ -74,11 +79,23 @@ impl Background {
             engine.apply(&Input { time_ns: 0, command: Command::New(*order) }, &mut |_| {});
         }
         self.note(&engine);
+        let mut resting = HashMap::new();
         for index in 0..self.script.len() {
             let time_ns = self.script.offset_ns(index).unwrap_or(0);
             let mut has_traded = false;
             engine.apply(&Input { time_ns, command: self.script.command(index) }, &mut |event| {
                 has_traded |= matches!(event, Event::Trade { .. });
+                match event {
+                    // An amended order that enters again has been there before.
+                    Event::Booked { order, .. } => {
+                        resting.entry(order.order_id).or_insert(time_ns);
+                    }
+                    Event::Done { order, .. } => {
+                        let since_ns = resting.remove(&order.order_id);
+                        self.lifetimes_ns.extend(since_ns.map(|since_ns| time_ns - since_ns));
+                    }
+                    _ => {}
+                }
             });
             self.traded.push(has_traded);
             self.note(&engine);
@@ -142,7 +159,26 @@ impl Background {
             noise: arrivals(&trades, seconds),
             jump_ticks: stats::mean::mean(&sizes),
             lots_by_side: self.lots_by_side(),
+            lifetimes: self.lifetimes(seconds),
         }
+    }
+
+    /// How long orders rested; `None` if none left.
+    fn lifetimes(&self, seconds: f64) -> Option<Lifetimes> {
+        let orders = self.lifetimes_ns.len();
+        let within = |ns: u64| {
+            self.lifetimes_ns.iter().filter(|life_ns| **life_ns <= ns).count() as f64
+                / orders as f64
+        };
+        let longer = self.lifetimes_ns.iter().filter(|ns| **ns > MILLISECOND_NS);
+        let longer_ms: Vec<f64> = longer.map(|ns| (ns - MILLISECOND_NS) as f64 / 1e6).collect();
+        (orders > 0).then(|| Lifetimes {
+            orders: orders as u64,
+            per_second: orders as f64 / seconds,
+            within_100us: within(MILLISECOND_NS / 10),
+            within_1ms: within(MILLISECOND_NS),
+            longer_ms: stats::mean::mean(&longer_ms),
+        })
     }
 
     /// Mean size of immediate orders, buys and sells; `None` without any.
@@ -159,21 +195,30 @@ impl Background {
 }
 
 fn arrivals(times: &[f64], seconds: f64) -> Arrivals {
-    let fitted = hawkes::fit(times, seconds);
-    let process = fitted.as_ref().ok().map(|fit| FittedProcess {
-        base_per_second: fit.process.base,
-        base_interval: fit.base,
-        branching: fit.process.branching(),
-        branching_interval: fit.branching,
-        decay_us: 1e6 / fit.process.decay,
-        decay_us_interval: [1e6 / fit.decay[1], 1e6 / fit.decay[0]],
-        distance: fit.rescaled.distance,
-        p: fit.rescaled.p,
-    });
+    let one = hawkes::fit(times, seconds);
+    let two = one.as_ref().ok().map(|one| hawkes::fit_two(times, seconds, one));
     Arrivals {
         events: times.len() as u64,
         per_second: times.len() as f64 / seconds,
-        process,
-        why_none: fitted.err().map(|error| error.to_string()),
+        process: one.as_ref().ok().map(fitted),
+        why_none: one.err().map(|error| error.to_string()),
+        two_kernels: two.as_ref().and_then(|two| two.as_ref().ok()).map(fitted),
+        why_one_kernel: two.and_then(|two| two.err()).map(|error| error.to_string()),
+    }
+}
+
+fn fitted(fit: &hawkes::Fit) -> FittedProcess {
+    let kernel = |(kernel, intervals): (&hawkes::Kernel, &hawkes::FittedKernel)| FittedKernel {
+        branching: kernel.branching(),
+        branching_interval: intervals.branching,
+        decay_us: 1e6 / kernel.decay,
+        decay_us_interval: [1e6 / intervals.decay[1], 1e6 / intervals.decay[0]],
+    };
+    FittedProcess {
+        base_per_second: fit.process.base,
+        base_interval: fit.base,
+        kernels: fit.process.kernels.iter().zip(&fit.kernels).map(kernel).collect(),
+        distance: fit.rescaled.distance,
+        p: fit.rescaled.p,
     }
 }

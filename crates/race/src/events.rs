@@ -6,6 +6,9 @@ use engine::Side;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// High bits of the streams that order the makers of a batch.
+const BATCHES: u64 = u64::MAX << 32;
+
 /// Something that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
@@ -13,6 +16,10 @@ pub(crate) enum Happening {
     News,
     /// A noise trader's order arrives.
     Noise,
+    /// A passive order of others arrives.
+    Rest,
+    /// It leaves.
+    Leave { order_id: u64, venue: u16 },
     /// An input of the recorded day arrives.
     Input { index: usize },
     /// A maker's message arrives: it quotes around this fair value, in half ticks.
@@ -26,13 +33,17 @@ pub(crate) enum Happening {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     time_ns: u64,
+    /// In a batch, what a message comes after; otherwise 0.
+    rank: u8,
     tie: u64,
+    /// Place among all entries ever; only of entries with the same tie.
+    number: u64,
     happening: Happening,
 }
 
 impl Entry {
-    fn key(&self) -> (u64, u64) {
-        (self.time_ns, self.tie)
+    fn key(&self) -> (u64, u8, u64, u64) {
+        (self.time_ns, self.rank, self.tie, self.number)
     }
 }
 
@@ -60,17 +71,47 @@ impl Ord for Entry {
 #[derive(Debug)]
 pub(crate) struct Queue {
     heap: BinaryHeap<Reverse<Entry>>,
+    seed: u64,
     ties: SplitMix64,
+    added: u64,
+    /// Length of a batch; 0: no batches.
+    batch_ns: u64,
 }
 
 impl Queue {
-    pub fn new(seed: u64) -> Queue {
-        Queue { heap: BinaryHeap::new(), ties: generator(seed, u64::MAX, 0) }
+    pub fn new(seed: u64, batch_ns: u64) -> Queue {
+        let ties = generator(seed, u64::MAX, 0);
+        Queue { heap: BinaryHeap::new(), seed, ties, added: 0, batch_ns }
     }
 
     pub fn add(&mut self, time_ns: u64, happening: Happening) {
         let tie = self.ties.bits();
-        self.heap.push(Reverse(Entry { time_ns, tie, happening }));
+        self.push(time_ns, 0, tie, happening);
+    }
+
+    /// Adds a message that arrives at the exchange: with batches, at the end of its batch. Quotes
+    /// come first there. Those of one maker keep their order.
+    pub fn add_message(&mut self, time_ns: u64, happening: Happening) {
+        if self.batch_ns == 0 {
+            return self.add(time_ns, happening);
+        }
+        let time_ns = time_ns.next_multiple_of(self.batch_ns);
+        match happening {
+            Happening::Quote { who, .. } => {
+                let tie = generator(self.seed, BATCHES ^ who as u64, time_ns).bits();
+                self.push(time_ns, 1, tie, happening);
+            }
+            _ => {
+                let tie = self.ties.bits();
+                self.push(time_ns, 2, tie, happening);
+            }
+        }
+    }
+
+    fn push(&mut self, time_ns: u64, rank: u8, tie: u64, happening: Happening) {
+        self.added += 1;
+        let number = self.added;
+        self.heap.push(Reverse(Entry { time_ns, rank, tie, number, happening }));
     }
 
     /// The next one, if it is due by `end_ns`.

@@ -1,12 +1,16 @@
 //! A race as a file.
 
+mod market;
+
 use crate::background::Background;
+use crate::error::{RaceError, in_range, value};
 use crate::hawkes::Hawkes;
 use crate::latency::{LATENCY_NS_MAX, Latency};
-use crate::market::{Market, PARTICIPANTS_MAX, Participant, Race, Role, VENUES_MAX};
+use crate::market::{PARTICIPANTS_MAX, Participant, Race, Role, VENUES_MAX};
 use crate::prepared::Prepared;
 use crate::recorded;
 use crate::seeds::Money;
+use market::MarketTable;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,35 +22,6 @@ pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// Names of the mark-outs for `worth_at`, in the order of [`crate::HORIZONS_NS`].
 const WORTH_AT: [&str; 3] = ["1ms", "100ms", "1s"];
-
-/// Why there is no race.
-#[derive(Debug, thiserror::Error)]
-pub enum RaceError {
-    /// The file is no race.
-    #[error("not a race: {0}; `tickpath race --example` prints one with all keys")]
-    Syntax(String),
-    /// A key has a value that can't be.
-    #[error("{key} is {value}, but must be {must}")]
-    Value {
-        /// The key.
-        key: String,
-        /// Its value.
-        value: String,
-        /// The rest of the sentence.
-        must: String,
-    },
-    /// A recorded day can't be used.
-    #[error("no recorded market: {0}")]
-    Day(String),
-    /// A run's latencies can't be used.
-    #[error("no latencies from {path}: {why}")]
-    Run {
-        /// The run's directory or log.
-        path: String,
-        /// The reason.
-        why: String,
-    },
-}
 
 /// A race file, with all defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,50 +56,6 @@ pub struct File {
     /// The participants.
     #[serde(default, rename = "participant")]
     pub participants: Vec<ParticipantTable>,
-}
-
-/// `[market]`; see [`Market`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(missing_docs)]
-pub struct MarketTable {
-    /// A Databento MBO file. With it there is no other news and noise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<PathBuf>,
-    pub value_ticks: i64,
-    pub news_per_second: f64,
-    pub news_branching: f64,
-    pub news_decay_us: f64,
-    pub jump_ticks: f64,
-    pub noise_per_second: f64,
-    pub noise_branching: f64,
-    pub noise_decay_us: f64,
-    pub noise_lots: u64,
-    pub noise_reach_ticks: i64,
-    pub maker_fee_ticks: f64,
-    pub taker_fee_ticks: f64,
-    pub speed_bump_us: f64,
-}
-
-impl Default for MarketTable {
-    fn default() -> MarketTable {
-        MarketTable {
-            recorded: None,
-            value_ticks: 20_000,
-            news_per_second: 20.0,
-            news_branching: 0.0,
-            news_decay_us: 10_000.0,
-            jump_ticks: 2.0,
-            noise_per_second: 100.0,
-            noise_branching: 0.0,
-            noise_decay_us: 10_000.0,
-            noise_lots: 1,
-            noise_reach_ticks: 10,
-            maker_fee_ticks: 0.0,
-            taker_fee_ticks: 0.0,
-            speed_bump_us: 0.0,
-        }
-    }
 }
 
 /// `[[participant]]`; see [`Participant`].
@@ -263,6 +194,7 @@ impl File {
             Some(path) => {
                 let day = Background::read(path, self.seconds)?;
                 (market.news, market.noise) = (Hawkes::NONE, Hawkes::NONE);
+                market.passive.per_second = 0.0;
                 duration_ns = duration_ns.min(day.duration_ns());
                 Some(Arc::new(day))
             }
@@ -291,40 +223,6 @@ impl File {
             }
         }
         Ok(())
-    }
-}
-
-impl MarketTable {
-    fn market(&self) -> Result<Market, RaceError> {
-        let hawkes = |name: &str, rate: f64, branching: f64, decay_us: f64| {
-            in_range(&format!("market.{name}_per_second"), rate, 0.0, 1e6)?;
-            in_range(&format!("market.{name}_branching"), branching, 0.0, 0.99)?;
-            in_range(&format!("market.{name}_decay_us"), decay_us, 1.0, 1e9)?;
-            Ok::<Hawkes, RaceError>(Hawkes::with_rate(rate, branching, 1e6 / decay_us))
-        };
-        in_range("market.value_ticks", self.value_ticks as f64, 100.0, 1e9)?;
-        in_range("market.jump_ticks", self.jump_ticks, 1.0, 1e4)?;
-        in_range("market.noise_lots", self.noise_lots as f64, 1.0, 1e6)?;
-        in_range("market.noise_reach_ticks", self.noise_reach_ticks as f64, 0.0, 1e6)?;
-        in_range("market.maker_fee_ticks", self.maker_fee_ticks, -1e6, 1e6)?;
-        in_range("market.taker_fee_ticks", self.taker_fee_ticks, -1e6, 1e6)?;
-        let speed_bump = in_range("market.speed_bump_us", self.speed_bump_us, 0.0, 1e6)?;
-        Ok(Market {
-            value_ticks: self.value_ticks,
-            news: hawkes("news", self.news_per_second, self.news_branching, self.news_decay_us)?,
-            jump_ticks: self.jump_ticks,
-            noise: hawkes(
-                "noise",
-                self.noise_per_second,
-                self.noise_branching,
-                self.noise_decay_us,
-            )?,
-            noise_lots: self.noise_lots,
-            noise_reach_ticks: self.noise_reach_ticks,
-            maker_fee_ticks: self.maker_fee_ticks,
-            taker_fee_ticks: self.taker_fee_ticks,
-            speed_bump_ns: (speed_bump * 1e3) as u64,
-        })
     }
 }
 
@@ -382,17 +280,6 @@ impl LatencyTable {
         in_range(&format!("{key}.plus_us"), self.plus_us, -most_us, most_us)?;
         Ok(base.shifted(self.times, self.plus_us * 1e3))
     }
-}
-
-fn value(key: &str, value: impl ToString, must: String) -> RaceError {
-    RaceError::Value { key: key.to_owned(), value: value.to_string(), must }
-}
-
-/// The value, if it is in a range; NaN is in none.
-fn in_range(key: &str, number: f64, least: f64, most: f64) -> Result<f64, RaceError> {
-    let must = || format!("from {least} to {most}");
-    let is_in = (least..=most).contains(&number);
-    is_in.then_some(number).ok_or_else(|| value(key, number, must()))
 }
 
 #[cfg(test)]

@@ -2,42 +2,68 @@
 
 mod fit;
 
-pub use fit::{EVENTS_MIN, Fit, FitError, fit, rescaled};
+pub use fit::{EVENTS_MIN, Fit, FitError, FittedKernel, fit, fit_two, rescaled};
 
 use crate::random::exponential;
 use clock::random::SplitMix64;
 
-/// A Hawkes process with an exponential kernel. Its intensity, in events per second, is `base` plus
-/// `jump * exp(-decay * age)` for each earlier event.
+/// The most kernels of a process.
+pub const KERNELS_MAX: usize = 2;
+
+/// How an event excites later ones: the intensity gets `jump * exp(-decay * age)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hawkes {
-    /// Intensity without earlier events, events per second.
-    pub base: f64,
-    /// Added by an event, events per second. Below `decay`, or the events multiply without end.
+pub struct Kernel {
+    /// Added by an event, events per second.
     pub jump: f64,
     /// How fast that fades, per second.
     pub decay: f64,
 }
 
+impl Kernel {
+    /// It excites nothing.
+    pub const NONE: Kernel = Kernel { jump: 0.0, decay: 1.0 };
+
+    /// Number of events that an event causes directly.
+    #[must_use]
+    pub fn branching(&self) -> f64 {
+        self.jump / self.decay
+    }
+}
+
+/// A Hawkes process with exponential kernels. Its intensity, in events per second, is `base` plus
+/// what each earlier event adds by each kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hawkes {
+    /// Intensity without earlier events, events per second.
+    pub base: f64,
+    /// A fast and a slow one; the second may be [`Kernel::NONE`].
+    pub kernels: [Kernel; KERNELS_MAX],
+}
+
 impl Hawkes {
     /// Without events.
-    pub const NONE: Hawkes = Hawkes { base: 0.0, jump: 0.0, decay: 1.0 };
+    pub const NONE: Hawkes = Hawkes { base: 0.0, kernels: [Kernel::NONE; KERNELS_MAX] };
 
-    /// The process with this mean rate per second; `branching`, in `[0, 1)`, is the share of events
-    /// that earlier ones cause. With 0 it is a Poisson process.
+    /// The process with this mean rate per second and one kernel; `branching`, in `[0, 1)`, is the
+    /// share of events that earlier ones cause. With 0 it is a Poisson process.
     #[must_use]
     pub fn with_rate(rate_per_second: f64, branching: f64, decay_per_second: f64) -> Hawkes {
-        Hawkes {
-            base: rate_per_second * (1.0 - branching),
-            jump: branching * decay_per_second,
-            decay: decay_per_second,
-        }
+        Hawkes::with_kernels(rate_per_second, [(branching, decay_per_second), (0.0, 1.0)])
+    }
+
+    /// The process with this mean rate per second; each kernel has its branching and its decay per
+    /// second. The sum of the branchings must be below 1, or the events multiply without end.
+    #[must_use]
+    pub fn with_kernels(rate_per_second: f64, kernels: [(f64, f64); KERNELS_MAX]) -> Hawkes {
+        let total: f64 = kernels.iter().map(|(branching, _)| branching).sum();
+        let kernel = |(branching, decay)| Kernel { jump: branching * decay, decay };
+        Hawkes { base: rate_per_second * (1.0 - total), kernels: kernels.map(kernel) }
     }
 
     /// Share of events that earlier ones cause.
     #[must_use]
     pub fn branching(&self) -> f64 {
-        self.jump / self.decay
+        self.kernels.iter().map(Kernel::branching).sum()
     }
 }
 
@@ -45,8 +71,8 @@ impl Hawkes {
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     process: Hawkes,
-    /// Intensity above the base, at the last event.
-    excess: f64,
+    /// Intensity above the base by each kernel, at the last event.
+    excess: [f64; KERNELS_MAX],
     time_seconds: f64,
     random: SplitMix64,
 }
@@ -55,21 +81,30 @@ impl Arrivals {
     /// From time 0, without earlier events.
     #[must_use]
     pub fn new(process: Hawkes, random: SplitMix64) -> Arrivals {
-        Arrivals { process, excess: 0.0, time_seconds: 0.0, random }
+        Arrivals { process, excess: [0.0; KERNELS_MAX], time_seconds: 0.0, random }
     }
 
     /// The time of the next event, seconds; infinite if there will be none.
     pub fn next_seconds(&mut self) -> f64 {
-        let Hawkes { base, jump, decay } = self.process;
-        let own = exponential(&mut self.random) / base;
-        // The excess fades, so it may cause no event at all.
-        let left = 1.0 - decay * exponential(&mut self.random) / self.excess;
-        let caused = if left > 0.0 { -libm::log(left) / decay } else { f64::INFINITY };
-        let gap = own.min(caused);
-        self.excess = self.excess * libm::exp(-decay * gap) + jump;
+        let Hawkes { base, kernels } = self.process;
+        let mut gap = exponential(&mut self.random) / base;
+        gap = gap.min(caused(kernels[0].decay, self.excess[0], &mut self.random));
+        // Without a second kernel there is no draw for it: the markets of one kernel stay the same.
+        if kernels[1].jump > 0.0 {
+            gap = gap.min(caused(kernels[1].decay, self.excess[1], &mut self.random));
+        }
+        for (kernel, excess) in kernels.iter().zip(&mut self.excess) {
+            *excess = *excess * libm::exp(-kernel.decay * gap) + kernel.jump;
+        }
         self.time_seconds += gap;
         self.time_seconds
     }
+}
+
+/// Time to the next event of an intensity that fades; infinite if it causes none.
+fn caused(decay: f64, excess: f64, random: &mut SplitMix64) -> f64 {
+    let left = 1.0 - decay * exponential(random) / excess;
+    if left > 0.0 { -libm::log(left) / decay } else { f64::INFINITY }
 }
 
 #[cfg(test)]
@@ -99,6 +134,23 @@ mod tests {
             let ratio = variance / expected;
             assert!((ratio - 1.0).abs() < 4.0 * (2.0_f64 / 399.0).sqrt(), "{branching}: {ratio}");
         }
+    }
+
+    /// The same law holds for two kernels, whatever their decays are.
+    #[test]
+    fn two_kernels_branch_together() {
+        let process = Hawkes::with_kernels(100.0, [(0.3, 400.0), (0.4, 5.0)]);
+        assert!((process.branching() - 0.7).abs() < 1e-12);
+        let counts: Vec<f64> =
+            (0..300).map(|seed| times(process, seed, 100.0).len() as f64).collect();
+        let mean = counts.iter().sum::<f64>() / 300.0;
+        let expected = 10_000.0 / 0.3_f64.powi(2);
+        // The process begins without a past: the slow kernel loses some events.
+        let bound = 4.0 * (expected / 300.0_f64).sqrt();
+        assert!((mean - 10_000.0).abs() < bound + 60.0, "{mean}");
+        let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / 299.0;
+        let ratio = variance / expected;
+        assert!((ratio - 1.0).abs() < 4.0 * (2.0_f64 / 299.0).sqrt(), "{ratio}");
     }
 
     #[test]

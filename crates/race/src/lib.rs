@@ -6,6 +6,7 @@
 //! ```text
 //!   latency     from what a participant sees to its order at the engine: made up or recorded
 //!   hawkes      arrivals that come in bursts; `fit` finds the process of given times
+//!   lifetimes   orders that rest for a while and leave
 //!   background  a recorded day as the market around the participants
 //!   market      a race: a market, and the participants in it
 //!   events      the future, by time
@@ -48,10 +49,12 @@
 
 mod account;
 mod background;
+mod error;
 mod events;
 mod file;
 pub mod hawkes;
 mod latency;
+mod lifetimes;
 mod market;
 mod marks;
 mod prepared;
@@ -63,8 +66,10 @@ mod worth;
 
 pub use account::{Account, Marked};
 pub use background::Background;
-pub use file::{EXAMPLE, File, RaceError, SEEDS_MAX};
+pub use error::RaceError;
+pub use file::{EXAMPLE, File, SEEDS_MAX};
 pub use latency::{Block, Change, LATENCY_NS_MAX, Latency};
+pub use lifetimes::Passive;
 pub use market::{HORIZONS_NS, Market, PARTICIPANTS_MAX, Participant, Race, Role, VENUES_MAX};
 pub use prepared::{Effect, Prepared};
 pub use seeds::{Money, outcomes, state_hash};

@@ -3,6 +3,7 @@
 use crate::background::Background;
 use crate::hawkes::Hawkes;
 use crate::latency::Latency;
+use crate::lifetimes::Passive;
 use std::sync::Arc;
 
 /// Times after a fill at which its mark-outs are taken, ns.
@@ -28,6 +29,8 @@ pub struct Market {
     pub noise_lots: u64,
     /// How far from the fair value noise traders trade, in ticks.
     pub noise_reach_ticks: i64,
+    /// Orders of others that rest for a while.
+    pub passive: Passive,
     /// Fee of a resting order, in ticks per lot; negative is a rebate.
     pub maker_fee_ticks: f64,
     /// Fee of an order that trades on arrival, in ticks per lot.
@@ -35,6 +38,9 @@ pub struct Market {
     /// How long the exchange holds orders of snipers and arbitrageurs before they reach the engine,
     /// ns. Quotes, cancels and noise traders' orders are not held. 0: none.
     pub speed_bump_ns: u64,
+    /// Messages wait for the end of a batch of this length, ns. There, quotes and cancels are
+    /// first, and everything else comes in random order. 0: no batches.
+    pub batch_ns: u64,
 }
 
 /// One participant.

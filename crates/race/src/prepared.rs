@@ -1,6 +1,7 @@
 //! A race that is ready to be simulated.
 
-use crate::file::{File, RaceError};
+use crate::error::RaceError;
+use crate::file::File;
 use crate::market::Race;
 use crate::seeds::{Money, outcomes, state_hash};
 use crate::worth::{Measured, Question};

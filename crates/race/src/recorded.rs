@@ -1,6 +1,6 @@
 //! Latencies from the logs of runs.
 
-use crate::file::RaceError;
+use crate::error::RaceError;
 use crate::latency::{Block, Latency};
 use record::{directory, hlog};
 use std::fs::File;

@@ -5,7 +5,7 @@ mod messages;
 
 use crate::account::Account;
 use crate::events::{Happening, Queue};
-use crate::hawkes::Arrivals;
+use crate::hawkes::{Arrivals, Hawkes};
 use crate::latency::STREAM_BITS;
 use crate::market::{Market, Participant, Race, Role};
 use crate::marks::Marks;
@@ -20,11 +20,15 @@ const PARTICIPANTS_IDS: u64 = 1 << 50;
 /// Streams of random numbers that belong to no participant.
 const NEWS: u64 = u64::MAX - 1;
 const NOISE: u64 = u64::MAX - 2;
+const PASSIVE: u64 = u64::MAX - 3;
+/// The most passive orders of others that are open; more are rejected.
+const PASSIVE_ORDERS_MAX: u32 = 10_000;
 
 /// A market at its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// By participant; then all noise traders together, and, if there is one, the recorded day.
+    /// By participant; then all noise traders together; then, if there is one, the recorded day, or
+    /// the passive orders of others.
     pub accounts: Vec<Account>,
     /// The fair value at the end, half ticks.
     pub fair: i64,
@@ -56,7 +60,8 @@ pub fn new_engine(race: &Race) -> Engine {
         Some(background) => background.limits(),
         None => (0, 0),
     };
-    let own = 2 * participants + SPARE_ORDERS;
+    let passive = if race.market.passive.per_second > 0.0 { PASSIVE_ORDERS_MAX } else { 0 };
+    let own = 2 * participants + SPARE_ORDERS + passive;
     let limits = EngineLimits {
         accounts_max: participants + 2,
         ..EngineLimits::matching_only(open_orders + own, levels + own)
@@ -110,6 +115,8 @@ struct World<'a> {
     jumps: SplitMix64,
     noise: Arrivals,
     choices: SplitMix64,
+    passive: Arrivals,
+    lives: SplitMix64,
     now_ns: u64,
     fair: i64,
     accounts: Vec<Account>,
@@ -125,7 +132,8 @@ impl<'a> World<'a> {
     fn new(race: &'a Race, seed: u64, input: &'a mut dyn FnMut(&Input)) -> World<'a> {
         let venues = usize::from(race.venues());
         let desk = Desk { arrivals_ns: vec![0; venues], ..Desk::default() };
-        let others = 1 + usize::from(race.background.is_some());
+        let has_others = race.background.is_some() || race.market.passive.per_second > 0.0;
+        let others = 1 + usize::from(has_others);
         let is_arbitrageur = |one: &Participant| matches!(one.role, Role::Arbitrageur { .. });
         World {
             race,
@@ -133,12 +141,17 @@ impl<'a> World<'a> {
             seed,
             input,
             engine: new_engine(race),
-            queue: Queue::new(seed),
+            queue: Queue::new(seed, race.market.batch_ns),
             marks: Marks::default(),
             news: Arrivals::new(race.market.news, generator(seed, NEWS, 0)),
             jumps: generator(seed, NEWS, 1),
             noise: Arrivals::new(race.market.noise, generator(seed, NOISE, 0)),
             choices: generator(seed, NOISE, 1),
+            passive: Arrivals::new(
+                Hawkes::with_rate(race.market.passive.per_second, 0.0, 1.0),
+                generator(seed, PASSIVE, 0),
+            ),
+            lives: generator(seed, PASSIVE, 1),
             now_ns: 0,
             fair: match &race.background {
                 Some(background) => background.middle(0),
@@ -164,6 +177,7 @@ impl<'a> World<'a> {
         self.makers_quote(Cause::Start);
         self.await_news();
         self.await_noise();
+        self.await_passive();
     }
 
     fn end(mut self) -> Outcome {
@@ -183,6 +197,8 @@ impl<'a> World<'a> {
         match happening {
             Happening::News => self.news_arrives(),
             Happening::Noise => self.noise_arrives(),
+            Happening::Rest => self.passive_arrives(),
+            Happening::Leave { order_id, venue } => self.passive_leaves(order_id, venue),
             Happening::Input { index } => self.input_arrives(index),
             Happening::Quote { who, fair } => self.quote(who, fair),
             Happening::Take { who, venue, side, price_ticks, lots } => {
@@ -203,7 +219,13 @@ impl<'a> World<'a> {
 
     fn await_noise(&mut self) {
         if let Some(time_ns) = ns(self.noise.next_seconds()) {
-            self.queue.add(time_ns, Happening::Noise);
+            self.queue.add_message(time_ns, Happening::Noise);
+        }
+    }
+
+    fn await_passive(&mut self) {
+        if let Some(time_ns) = ns(self.passive.next_seconds()) {
+            self.queue.add_message(time_ns, Happening::Rest);
         }
     }
 
@@ -290,7 +312,7 @@ impl<'a> World<'a> {
         let latency_ns = latency.draw_ns(self.seed, stream, number, self.now_ns);
         let last_ns = &mut desk.arrivals_ns[usize::from(venue)];
         *last_ns = (self.now_ns + latency_ns + more_ns).max(*last_ns + 1);
-        self.queue.add(*last_ns, message);
+        self.queue.add_message(*last_ns, message);
     }
 }
 

@@ -207,6 +207,24 @@ pub struct MarketFit {
     pub jump_ticks: Option<f64>,
     /// Mean size of orders that traded on arrival, in lots: buys, sells.
     pub lots_by_side: [Option<f64>; 2],
+    /// How long its orders rested; `null` if none left.
+    pub lifetimes: Option<Lifetimes>,
+}
+
+/// How long the orders of a day rested that joined its book after the start and left it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lifetimes {
+    /// Their number.
+    pub orders: u64,
+    /// The same per second.
+    pub per_second: f64,
+    /// Share that left within 100 us.
+    pub within_100us: f64,
+    /// Share that left within 1 ms, those within 100 us included.
+    pub within_1ms: f64,
+    /// Mean of how much longer than 1 ms the others rested, ms; `null` without others.
+    pub longer_ms: Option<f64>,
 }
 
 /// One kind of events of a day, and the process fitted to it.
@@ -217,21 +235,39 @@ pub struct Arrivals {
     pub events: u64,
     /// Mean rate.
     pub per_second: f64,
-    /// The most likely Hawkes process; `null` if there is none.
+    /// The most likely Hawkes process with one kernel; `null` if there is none.
     pub process: Option<FittedProcess>,
     /// Why there is none.
     pub why_none: Option<String>,
+    /// That with two kernels; `null` if it is not seen to fit better.
+    pub two_kernels: Option<FittedProcess>,
+    /// Why there is none.
+    pub why_one_kernel: Option<String>,
 }
 
-/// A Hawkes process with an exponential kernel. Intervals are 95 %.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// A Hawkes process with exponential kernels. Intervals are 95 %.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FittedProcess {
     /// Events per second that no other event caused.
     pub base_per_second: f64,
     /// Its interval.
     pub base_interval: [f64; 2],
-    /// Share of events that earlier ones caused.
+    /// Its kernels, the fastest first.
+    pub kernels: Vec<FittedKernel>,
+    /// Time rescaling: the largest distance from an exponential distribution, by the test of
+    /// Kolmogorov and Smirnov.
+    pub distance: f64,
+    /// Probability of such a distance if the process were true.
+    pub p: f64,
+}
+
+/// How an event excites later ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FittedKernel {
+    /// Number of events that an event causes directly; all kernels together: the share of events
+    /// that earlier ones caused.
     pub branching: f64,
     /// Its interval.
     pub branching_interval: [f64; 2],
@@ -239,9 +275,4 @@ pub struct FittedProcess {
     pub decay_us: f64,
     /// Its interval.
     pub decay_us_interval: [f64; 2],
-    /// Time rescaling: the largest distance from an exponential distribution, by the test of
-    /// Kolmogorov and Smirnov.
-    pub distance: f64,
-    /// Probability of such a distance if the process were true.
-    pub p: f64,
 }

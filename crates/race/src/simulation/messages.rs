@@ -123,6 +123,35 @@ impl World<'_> {
         }
     }
 
+    /// An order of others arrives that rests for a while. It never takes a price.
+    pub(super) fn passive_arrives(&mut self) {
+        let passive = self.market.passive;
+        let random = &mut self.lives;
+        let side = if random.below(2) == 0 { Side::Buy } else { Side::Sell };
+        let venue = random.below(u32::from(self.race.venues())) as u16;
+        let distance = 1 + i64::from(random.below(passive.reach_ticks));
+        let lifetime_ns = passive.lifetime_ns(random);
+        let price_ticks = match side {
+            Side::Buy => self.fair.div_euclid(2) - distance,
+            Side::Sell => (self.fair + 1).div_euclid(2) + distance,
+        };
+        self.new_order(NewOrder {
+            account: self.desks.len() as u32 + 1,
+            instrument: venue,
+            post_only: PostOnly::Reprice,
+            ..NewOrder::limit(side, price_ticks.max(1), passive.lots)
+        });
+        let leave = Happening::Leave { order_id: self.last_id, venue };
+        self.queue.add_message(self.now_ns + lifetime_ns, leave);
+        self.await_passive();
+    }
+
+    /// The engine rejects the cancel of an order that has traded.
+    pub(super) fn passive_leaves(&mut self, order_id: u64, venue: u16) {
+        let account = self.desks.len() as u32 + 1;
+        self.apply(Command::Cancel(Cancel { order_id, account, tag: 0, instrument: venue }));
+    }
+
     pub(super) fn new_order(&mut self, order: NewOrder) {
         self.last_id += 1;
         let account = &mut self.accounts[order.account as usize];

@@ -1,7 +1,8 @@
 //! Races with a known result.
 
+use engine::Command;
 use race::hawkes::Hawkes;
-use race::{Latency, Market, Outcome, Participant, Race, Role, simulate};
+use race::{Latency, Market, Outcome, Participant, Passive, Race, Role, simulate};
 
 pub(crate) fn market(news: f64, noise: f64) -> Market {
     Market {
@@ -11,9 +12,11 @@ pub(crate) fn market(news: f64, noise: f64) -> Market {
         noise: Hawkes::with_rate(noise, 0.0, 100.0),
         noise_lots: 1,
         noise_reach_ticks: 10,
+        passive: Passive::NONE,
         maker_fee_ticks: 0.0,
         taker_fee_ticks: 0.0,
         speed_bump_ns: 0,
+        batch_ns: 0,
     }
 }
 
@@ -102,6 +105,71 @@ fn a_speed_bump_protects_a_slower_maker() {
     // The bump holds snipers, not noise traders, which may meet a stale quote by chance: in 1.2 %
     // of the time with one.
     assert!(picked_off(&race) < 30, "{}", picked_off(&race));
+}
+
+/// A batch is longer than both latencies, so the faster sniper wins only where a batch ends between
+/// the two arrivals: 20 of 1000 us.
+#[test]
+fn in_a_batch_the_faster_sniper_wins_half() {
+    let mut race = duel(Latency::constant(10_000), Latency::constant(30_000));
+    race.market.batch_ns = 1_000_000;
+    assert_share(&race, 0.51);
+}
+
+/// Quotes are first in their batch, so a maker is only picked off where a batch ends between the
+/// sniper's arrival and its own: 300 of 1000 us.
+#[test]
+fn a_batch_protects_a_maker_for_the_part_of_it_that_is_left() {
+    let picked_off = |batch_ns| {
+        let maker = maker("maker", 1, Latency::constant(300_000));
+        let mut race = of(market(40.0, 0.0), vec![maker, sniper("a", Latency::constant(0))], 100);
+        race.market.batch_ns = batch_ns;
+        let outcomes = (0..5).map(|seed| run(&race, seed).accounts[0].lots_picked_off);
+        outcomes.sum::<u64>() as f64
+    };
+    let (always, batched) = (picked_off(0), picked_off(1_000_000));
+    assert!(always > 10_000.0, "{always}");
+    // Four standard deviations, and the rare news of the same batch.
+    let (share, bound) = (batched / always, 4.0 * (0.3 * 0.7 / always).sqrt() + 0.01);
+    assert!((share - 0.3).abs() < bound, "{share}, expected 0.3 +- {bound}");
+}
+
+/// As many orders leave within 100 us and within 1 ms as the market says, and the others rest for
+/// an exponential time.
+#[test]
+fn orders_of_others_live_as_long_as_the_market_says() {
+    let passive = Passive {
+        per_second: 2_000.0,
+        within_100us: 0.5,
+        within_1ms: 0.7,
+        longer_ns: 20e6,
+        lots: 1,
+        reach_ticks: 3,
+    };
+    let mut race = of(market(0.0, 0.0), vec![maker("maker", 1, Latency::constant(0))], 10);
+    race.market.passive = passive;
+    let (mut since, mut lives) = (std::collections::HashMap::new(), Vec::new());
+    let outcome = simulate(&race, 1, &mut |input| match input.command {
+        Command::New(new) if new.account == 2 => {
+            since.insert(new.order_id, input.time_ns);
+        }
+        Command::Cancel(cancel) if cancel.account == 2 => {
+            lives.push((input.time_ns - since[&cancel.order_id]) as f64);
+        }
+        _ => {}
+    });
+    assert_eq!((outcome.accounts[2].rejected, outcome.volume_lots), (0, 0));
+    let n = lives.len() as f64;
+    assert!(n > 19_000.0, "{n}");
+    for (within_ns, share) in [(1e5, 0.5), (1e6, 0.7)] {
+        let found = lives.iter().filter(|life| **life <= within_ns).count() as f64 / n;
+        let bound = 4.0 * (share * (1.0 - share) / n).sqrt();
+        assert!((found - share).abs() < bound, "{found} within {within_ns} ns, expected {share}");
+    }
+    let longer: Vec<f64> = lives.into_iter().filter(|life| *life > 1e6).collect();
+    let mean = longer.iter().sum::<f64>() / longer.len() as f64 - 1e6;
+    // Those that still rest at the end are the longest: 20 ms of 10 s.
+    assert!((mean / 20e6 - 1.0).abs() < 4.0 / (longer.len() as f64).sqrt() + 0.01, "{mean}");
 }
 
 #[test]

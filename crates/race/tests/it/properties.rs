@@ -3,7 +3,7 @@
 use crate::closed::{maker, market, run, sniper};
 use proptest::prelude::*;
 use race::hawkes::Hawkes;
-use race::{File, Latency, Market, Participant, Race, Role, new_engine, simulate};
+use race::{File, Latency, Market, Participant, Passive, Race, Role, new_engine, simulate};
 
 fn latency() -> impl Strategy<Value = Latency> {
     prop_oneof![
@@ -48,8 +48,11 @@ fn participant() -> impl Strategy<Value = Participant> {
 
 fn any_race() -> impl Strategy<Value = Race> {
     let participants = proptest::collection::vec(participant(), 1..8);
-    (participants, 0.0..0.9_f64, 0..100_000_u64, 1..60_i64).prop_map(
-        |(participants, branching, speed_bump_ns, value_ticks)| Race {
+    let batch_ns = prop_oneof![Just(0), 1..200_000_u64];
+    let passive = prop_oneof![Just(0.0), Just(500.0)];
+    let policy = (0..100_000_u64, batch_ns, passive);
+    (participants, 0.0..0.9_f64, policy, 1..60_i64).prop_map(
+        |(participants, branching, (speed_bump_ns, batch_ns, per_second), value_ticks)| Race {
             market: Market {
                 // Near the bottom of the scale, too.
                 value_ticks,
@@ -57,6 +60,8 @@ fn any_race() -> impl Strategy<Value = Race> {
                 noise: Hawkes::with_rate(800.0, branching, 1_000.0),
                 noise_lots: 2,
                 speed_bump_ns,
+                batch_ns,
+                passive: Passive { per_second, within_1ms: 0.5, longer_ns: 1e8, ..Passive::NONE },
                 ..market(0.0, 0.0)
             },
             participants,

@@ -55,9 +55,13 @@ fn a_recorded_day_comes_in_bursts() {
     let fit = Background::read(&day, 86_400.0).unwrap().fit(DAY);
     for arrivals in [&fit.news, &fit.noise] {
         assert!(arrivals.events > 1_000, "{fit:?}");
-        let process = arrivals.process.unwrap_or_else(|| panic!("{fit:?}"));
-        let [low, high] = process.branching_interval;
-        assert!(0.1 < low && low < process.branching && process.branching < high, "{fit:?}");
+        let process = arrivals.process.as_ref().unwrap_or_else(|| panic!("{fit:?}"));
+        let kernel = &process.kernels[0];
+        let [low, high] = kernel.branching_interval;
+        assert!(0.1 < low && low < kernel.branching && kernel.branching < high, "{fit:?}");
+        // The second kernel brings the process closer to the day.
+        let two = arrivals.two_kernels.as_ref().unwrap_or_else(|| panic!("{fit:?}"));
+        assert!(two.distance < process.distance && two.kernels.len() == 2, "{fit:?}");
         assert!((0.0..=1.0).contains(&process.p) && process.distance < 0.5, "{fit:?}");
     }
     assert!(fit.jump_ticks.unwrap() >= 0.5, "{fit:?}");
