@@ -71,4 +71,3 @@ def test_no_verb_ends_with_a_fault_of_the_program(place, code, capsys):
         assert status == 2 and "error: " in err, (verb, status, err)
         assert CODES[code] in err and "fault" not in err and "Traceback" not in err, (verb, err)
         assert every.asked > 0, f"{verb} asked AWS nothing"
-

@@ -17,7 +17,7 @@ from tickpath_cloud.share import offer, owner, receiver
 from tickpath_cloud.share.reconcile import Event
 from tickpath_cloud.share.template import template
 
-EVERY_SECONDS_MIN = 1  # AWS throttles more frequent requests
+EVERY_SECONDS_MIN, EVERY_SECONDS_MAX = 1, 86_400  # AWS throttles more frequent requests
 DONE, NOTHING_MADE = 0, "nothing was created: add --apply to create it"
 
 
@@ -41,7 +41,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb = _owner(
         sub, "reconcile", _reconcile, "Accept what a grant covers, remove what none covers"
     )
-    verb.add_argument("--every", type=positive, metavar="SECONDS", help="repeat until Ctrl-C")
+    verb.add_argument("--every", type=float, metavar="SECONDS", help="repeat until Ctrl-C")
     _owner(sub, "list", _list, "Show grants and their peerings", apply=False)
     verb = _owner(sub, "revoke", _revoke, "End a grant: no new instances, no network")
     verb.add_argument("grant")
@@ -140,8 +140,8 @@ def _reconciled(file: Path) -> str:
 
 def _repeat(file: Path, seconds: float) -> int:
     """Between two rounds other verbs have the audit. What AWS refuses now is tried again."""
-    if not seconds >= EVERY_SECONDS_MIN:  # not a number, too
-        raise CloudError(f"--every {seconds:g}: wait {EVERY_SECONDS_MIN} s or more")
+    if not EVERY_SECONDS_MIN <= seconds <= EVERY_SECONDS_MAX:  # not a number, too
+        raise CloudError(f"--every {seconds:g}: wait {EVERY_SECONDS_MIN} s or more, at most a day")
     said = ""
     with suppress(KeyboardInterrupt):
         while True:
