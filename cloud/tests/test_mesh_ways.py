@@ -143,7 +143,9 @@ def test_one_clock_at_both_ends_shows_an_asymmetric_path_by_itself():
     ]  # fmt: skip
     found = record.found(Mesh(mesh.settings, mesh.hosts, shared, 2, 0))
     assert said(found) == [("h0", "h1", "clocks")] and found.closure is None
-    assert "h0 to h1 takes 20.00 us longer than back (by both hosts' clocks)" in table.text(found)
+    text = table.text(found)
+    assert "h0 to h1 takes 20.00 us longer than back (by both hosts' clocks)" in text
+    assert "one clock stamps both ends of 6 measurements" in text and "known to" not in text
 
 
 def test_the_record_and_the_page_have_both_directions_and_the_closure():

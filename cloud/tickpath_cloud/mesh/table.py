@@ -57,7 +57,8 @@ def headline(found: Found) -> str:
     )
     alike = sum(place.worst_ns <= (1 + ALIKE) * best.worst_ns for place in found.places[1:])
     if alike:
-        said += f" {alike} more are within {ALIKE:.0%} of it: one measurement does not part them."
+        more = "1 more is" if alike == 1 else f"{alike} more are"
+        said += f" {more} within {ALIKE:.0%} of it: one measurement does not part them."
     if best.known < len(found.names) - 1:
         said += f" Only {best.known} of its {len(found.names) - 1} round trips are known."
     return said
@@ -96,13 +97,17 @@ def labels(found: Found, group: list[int]) -> str:
 
 def one_way(found: Found) -> list[str]:
     """How well the directions are known, whether triangles close, and asymmetric pairs."""
-    errors = [pair.ways.error_ns for pair in found.mesh.pairs if pair.ways]
-    if not errors:
-        return []
-    lines = [
-        f"One way: known to +- {us(median(errors))} us (median of {len(errors)} measurements), by "
-        "the bracket of both hosts' clocks."
-    ]
+    held = [pair.ways for pair in found.mesh.pairs if pair.ways]
+    errors = [ways.error_ns for ways in held if ways.instant]
+    lines = []
+    if errors:
+        lines.append(
+            f"One way: known to +- {us(median(errors))} us (median of {len(errors)} measurements), "
+            "by the bracket of both hosts' clocks."
+        )
+    if len(errors) < len(held):
+        lines.append(f"One way: one clock stamps both ends of {len(held) - len(errors)} "
+                     "measurements.")  # fmt: skip
     if (closed := found.closure) is not None:
         names = ", ".join(found.names[host] for host in closed.worst.hosts)
         lines.append(
