@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
+from conftest import skip
 from fleet_hosts import commands, launch, variables
 from namespaces import tickpath
 from test_mesh import SCHEMA
@@ -86,3 +87,38 @@ def test_a_mesh_finds_planted_clusters_and_an_asymmetric_pair(hosts, tmp_path, c
     assert said["closure"]["triangles"] == 165 and said["closure"]["sum_ns_median"] < 1e5
     assert (directory / "mesh.html").read_text().count("zone-1") > 0
     assert [c for name in why for c in commands(hosts, name, b"exchange")] == [], "echoes go on"
+
+
+def test_two_hosts_on_one_machine_share_its_clock(tmp_path, capsys):
+    """Both are this machine. Labels are those that aws_ec2 gives, a partition and a host."""
+    if tickpath() is None:
+        skip("tickpath", "no binary in target/: cargo build -p tickpath")
+    places = {
+        "a": {"region": "eu", "group_name": "racks", "partition_number": 2},
+        "b": {"region": "eu", "host_id": "h-1"},
+    }
+    held = {
+        name: {
+            "placement": place, "tickpath_fleet_mesh_address": f"127.0.0.{number}",
+            "tickpath_fleet_directory": str(tmp_path / name),
+        }
+        for number, (name, place) in enumerate(places.items(), 1)
+    }  # fmt: skip
+    here = {
+        "ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3",
+        "tickpath_fleet_path": tickpath(),
+        "tickpath_fleet_mesh_echo_arguments": ["--backend", "block"],
+    }  # fmt: skip
+    inventory = tmp_path / "inventory.json"
+    inventory.write_text(json.dumps({"all": {"hosts": held, "vars": here}}))
+    words = ["fleet", "mesh", str(inventory), "--out", str(tmp_path / "m"), "--json"]
+    words += ["--seconds", "0.2", "--set", "subject.rust.backend=block"]
+    assert cli.main(words) == 0
+    said = json.loads(capsys.readouterr().out)
+    jsonschema.validate(said, json.loads(SCHEMA.read_text()))
+    labels = [(host["region"], host["placement_group"]) for host in said["hosts"]]
+    assert labels == [("eu", "racks/2"), ("eu", "h-1")]
+    for pair in said["pairs"]:
+        assert pair["one_way"]["error_ns"] == 0, "one clock stamps both ends"
+        assert min(pair["one_way"]["forward_ns"], pair["one_way"]["reverse_ns"]) > 0, pair
+    assert said["closure"] is None
