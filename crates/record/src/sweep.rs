@@ -4,7 +4,7 @@
 use crate::directory::write_whole;
 use crate::objective::Objective;
 use crate::tune::Unit;
-use crate::{Kind, Load, RunRecord, Subject};
+use crate::{Kind, Load, RunRecord, Series, Subject};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -88,6 +88,10 @@ pub struct SweepRecord {
     /// The condition for a rate, such as `p99 < 100us`.
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub objective: Option<Objective>,
+    /// Largest share of messages that the client may send late, 0 to 1, where that decides instead
+    /// of an objective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_share_max: Option<f64>,
     /// Faults that were injected on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injected: Vec<String>,
@@ -149,6 +153,21 @@ impl Point {
 }
 
 impl Point {
+    /// Judges the rate by the client's lateness alone, in place of the figures of `record`: met if
+    /// every run sent at most `late_share_max` of the main series' messages late. Disturbance by
+    /// others then has no say. A rate that was overloaded or void stays so, as does any rate
+    /// whose lateness is unknown.
+    pub fn judge_by_lateness(&mut self, record: &RunRecord, late_share_max: f64) {
+        let late = |series: &Series| {
+            let shares = series.disturbed.iter().map(|share| share.late);
+            shares.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+        };
+        let Some(late) = record.main_series().and_then(late) else { return };
+        if !matches!(self.outcome, Outcome::Overloaded | Outcome::Void) {
+            self.outcome = if late <= late_share_max { Outcome::Met } else { Outcome::Missed };
+        }
+    }
+
     /// Whether it decides the objective: met, missed, or overloaded.
     pub fn is_decided(&self) -> bool {
         !matches!(self.outcome, Outcome::Void | Outcome::Undecided)
@@ -224,6 +243,7 @@ impl SweepRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disturbed::DisturbedShare;
     use crate::over_floor::{OverFloor, PairedPercentile};
 
     fn record(valid: bool, achieved: f64, p99: Option<u64>) -> RunRecord {
@@ -297,6 +317,26 @@ mod tests {
     }
 
     #[test]
+    fn the_lateness_alone_decides_where_it_is_asked() {
+        let with = |late: &[Option<f64>], achieved: f64| {
+            let mut record = record(true, achieved, Some(5));
+            let series = &mut record.subjects[0].series[0];
+            series.holds_to = Some(0.0);
+            let share = |late| DisturbedShare { late, ..DisturbedShare::NONE };
+            series.disturbed = late.iter().copied().map(share).collect();
+            let mut point = Point::of(&record, String::new(), 1000.0, None);
+            assert_ne!(point.outcome, Outcome::Met);
+            point.judge_by_lateness(&record, 0.25);
+            point.outcome
+        };
+        assert_eq!(with(&[Some(0.25), Some(0.1)], 1000.0), Outcome::Met);
+        assert_eq!(with(&[Some(0.1), Some(0.26)], 1000.0), Outcome::Missed);
+        assert_eq!(with(&[Some(0.1), None], 1000.0), Outcome::Undecided);
+        assert_eq!(with(&[], 1000.0), Outcome::Undecided);
+        assert_eq!(with(&[Some(0.1)], 500.0), Outcome::Overloaded);
+    }
+
+    #[test]
     fn a_limit_within_the_bracket_is_undecided() {
         let with = |low: u64, high: u64| {
             let mut record = record(true, 1000.0, Some(high));
@@ -345,6 +385,7 @@ mod tests {
                 complete: true,
                 failures: Vec::new(),
                 runs: 3,
+                late_share_max: None,
                 objective: Some("p99 < 100us".parse().unwrap()),
                 injected: Vec::new(),
                 points: Vec::new(),

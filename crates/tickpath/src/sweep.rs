@@ -31,6 +31,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
             connect_floor: arguments.target.connect_floor.clone(),
             ..conduct_of(scenario, &project.directory(output.out.as_deref()))?
         },
+        late_share_max: None,
         rates: match &arguments.rates {
             Some(rates) => rates.parse().context("--rates")?,
             None => Rates::Search { steps: arguments.steps, highest: RATE_PER_SECOND_MAX },

@@ -50,9 +50,10 @@ pub(crate) fn state(sweep: &SweepRecord) -> String {
 
 /// The highest good rate, and the reason why the next one is not good.
 pub(crate) fn knee(sweep: &SweepRecord) -> String {
-    let goal = match &sweep.objective {
-        Some(objective) => format!("met {objective}"),
-        None => "was reached".to_owned(),
+    let goal = match (&sweep.objective, sweep.late_share_max) {
+        (Some(objective), _) => format!("met {objective}"),
+        (None, Some(share)) => format!("sent at most {:.0} % of its messages late", 100.0 * share),
+        (None, None) => "was reached".to_owned(),
     };
     let at = |point: &Point| format!("{}/s", rate(point.rate_per_second_offered));
     let knee = sweep.knee();

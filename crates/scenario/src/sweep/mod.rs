@@ -89,6 +89,9 @@ pub struct Sweep {
     pub rates: Rates,
     /// The condition that a rate must meet besides being valid.
     pub objective: Option<Objective>,
+    /// Largest share of messages that the client may send late, 0 to 1, where that decides instead
+    /// of an objective.
+    pub late_share_max: Option<f64>,
 }
 
 /// Settings that a sweep applies first: the runs at each rate.
@@ -258,6 +261,7 @@ impl Sweep {
             failures: Vec::new(),
             runs: scenario.runs,
             objective: self.objective.clone(),
+            late_share_max: self.late_share_max,
             injected: scenario.injected(),
             points: Vec::new(),
         }
@@ -277,7 +281,11 @@ impl Sweep {
         conduct.command.extend(["--set".to_owned(), format!("{key}={rate_per_second}")]);
         let (record, directory) = conduct.carry_out(interrupt, say)?;
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Point::of(&record, name, rate_per_second, self.objective.as_ref()))
+        let mut point = Point::of(&record, name, rate_per_second, self.objective.as_ref());
+        if let Some(late_share_max) = self.late_share_max {
+            point.judge_by_lateness(&record, late_share_max);
+        }
+        Ok(point)
     }
 }
 

@@ -121,6 +121,7 @@ fn what_can_not_be_swept_is_refused_before_anything_is_measured() {
                 rate_search: None,
             },
             point_command: Vec::new(),
+            late_share_max: None,
             rates: Rates::Search { steps, highest: RATE_PER_SECOND_MAX },
             objective: Some(objective.parse().unwrap()),
         };
