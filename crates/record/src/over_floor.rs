@@ -90,13 +90,14 @@ impl Subject {
         // The empty dispatch is the floor of every engine.
         let same_way = self.backend == subject.backend || self.backend == EMPTY_DISPATCH;
         let same_place = self.cores == subject.cores && self.scheduling == subject.scheduling;
-        self.is_floor() && same_way && same_place && self.tls == subject.tls
+        let same_bytes = self.tls == subject.tls && self.dialect == subject.dialect;
+        self.is_floor() && same_way && same_place && same_bytes
     }
 
     fn is_bare_of(&self, floor: &Subject) -> bool {
         self.is_bare()
-            && (&self.backend, &self.cores, &self.scheduling, self.tls)
-                == (&floor.backend, &floor.cores, &floor.scheduling, floor.tls)
+            && (&self.backend, &self.cores, &self.scheduling, self.tls, &self.dialect)
+                == (&floor.backend, &floor.cores, &floor.scheduling, floor.tls, &floor.dialect)
     }
 
     /// Whether it is the reference right below `subject`.

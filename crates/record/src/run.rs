@@ -187,6 +187,10 @@ pub struct Subject {
     /// Whether it used TLS; for a floor, whether its messages were as long as TLS records.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
+    /// Dialect of its orders, `sbe`; empty for JSON and for all that sends no orders. For a floor:
+    /// its messages were as long as those.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dialect: String,
     /// The cores of its exchange and of its measuring thread, in this order.
     #[serde(default)]
     pub cores: Vec<usize>,

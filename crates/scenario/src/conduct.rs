@@ -9,6 +9,7 @@ use plan::scenario::Measure;
 use plan::scenario::{BARE, FLOOR, Scenario};
 use plan::tables::engine::Engine;
 use plan::tables::load::Model;
+use plan::tables::subject::Dialect;
 use plan::tables::ticks::Network;
 use record::RateSearch;
 use record::directory::cannot_write;
@@ -208,6 +209,8 @@ pub(crate) struct Entrant {
     pub index: usize,
     /// It speaks TLS. For a floor: its messages are as long as TLS records of its subject's.
     pub has_tls: bool,
+    /// The dialect of its orders. For a floor: its messages are as long as its subject's.
+    pub dialect: Dialect,
     /// It is a floor or the bare echo: raw bytes without an exchange.
     pub is_floor: bool,
     /// It is the bare echo below a floor.
@@ -239,6 +242,7 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &ScenarioCores) -> Vec<Entrant
             cores: cores.clone(),
             index,
             has_tls: scenario.has_tls(index),
+            dialect: subject.dialect,
             is_floor: false,
             is_bare: false,
         })
@@ -280,8 +284,9 @@ fn floors(entrants: &[Entrant]) -> Vec<Entrant> {
     let mut floors: Vec<Entrant> = Vec::new();
     for entrant in entrants {
         let same = |floor: &Entrant| {
-            (&floor.backend, &floor.cores, floor.scheduling, floor.has_tls)
-                == (&entrant.backend, &entrant.cores, entrant.scheduling, entrant.has_tls)
+            let of = |one: &Entrant| (one.scheduling, one.has_tls, one.dialect);
+            (&floor.backend, &floor.cores, of(floor))
+                == (&entrant.backend, &entrant.cores, of(entrant))
         };
         if !floors.iter().any(same) {
             let name = match floors.len() {

@@ -9,7 +9,7 @@ use crate::signals;
 use anyhow::{Context, bail};
 use host::Cores;
 use plan::Scenario;
-use plan::process::orders::{OrdersPlan, Wire};
+use plan::process::orders::OrdersPlan;
 use plan::process::ticks::AuditPlan;
 use plan::process::ticks::TickPlan;
 use plan::scenario::Measure;
@@ -164,7 +164,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
     Ok(Job::Load(Box::new(OrdersPlan {
         subject: subject.name.clone(),
         target,
-        wire: Wire::WebsocketJson,
+        wire: subject.dialect.into(),
         backend: subject.backend.clone(),
         core,
         scheduling: subject.scheduling,

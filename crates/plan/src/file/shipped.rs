@@ -6,6 +6,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("ping-pong", include_str!("../../../../scenarios/ping-pong.toml")),
     ("order-to-ack-400k", include_str!("../../../../scenarios/order-to-ack-400k.toml")),
     ("tls", include_str!("../../../../scenarios/tls.toml")),
+    ("dialects", include_str!("../../../../scenarios/dialects.toml")),
     ("endpoint", include_str!("../../../../scenarios/endpoint.toml")),
     ("stacks", include_str!("../../../../scenarios/stacks.toml")),
     ("ring", include_str!("../../../../scenarios/ring.toml")),

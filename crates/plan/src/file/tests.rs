@@ -169,6 +169,18 @@ fn errors_say_what_why_and_what_to_try() {
         &["exchange.gateways=65"],
         expect![[r#"exchange.gateways = 65: 0 to 64; with 0 the exchange thread has the sockets"#]],
     );
+    complains(
+        &["subject.rust.dialect=sbe", r#"subject.rust.command=["java"]"#],
+        expect![
+            "subject.rust.dialect = sbe: only tickpath's own client speaks it; leave subject.command out"
+        ],
+    );
+    complains(
+        &["subject.rust.dialect=sbe", "load.connections=4"],
+        expect![
+            "subject.rust.dialect = sbe: a session has one account; set load.connections = load.accounts"
+        ],
+    );
     complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
     complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
     let error = Scenario::find("no-such", &[]).unwrap_err().to_string();

@@ -1,11 +1,11 @@
 //! `order-entry`: orders and cancels to an exchange, and their acks.
 
-use crate::measure::checks;
+use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
-use crate::tables::subject::Subject;
+use crate::tables::subject::{Dialect, Subject};
 
 /// The kind.
 pub(crate) struct Orders;
@@ -25,6 +25,7 @@ impl Measurement for Orders {
             "subject.backend",
             "subject.command",
             "subject.tls",
+            "subject.dialect",
             "subject.inject",
         ]
     }
@@ -69,6 +70,13 @@ impl Measurement for Orders {
     }
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        if subject.dialect != Dialect::Json {
+            let (key, name) = (key_of(subject, "dialect"), subject.dialect.name());
+            let why = "only tickpath's own client speaks it; leave subject.command out";
+            require(subject.command.is_empty(), &key, name, why)?;
+            let why = "a session has one account; set load.connections = load.accounts";
+            require(scenario.load.connections == scenario.load.accounts, &key, name, why)?;
+        }
         checks::client(scenario, subject)
     }
 

@@ -6,6 +6,7 @@ use crate::range::{OutOfRange, require};
 use crate::tables::load::{Load, check_seconds};
 use crate::tables::network::Protocol;
 use crate::tables::one_way::OneWay;
+use crate::tables::subject::Dialect;
 use crate::trust::Trust;
 use clock::Clock;
 use host::scheduling::Scheduling;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 pub enum Wire {
     /// JSON in WebSocket text frames, as docs/internals/wire.md defines it.
     WebsocketJson,
+    /// SBE, as docs/internals/sbe.md defines it; tickpath's own client.
+    Sbe,
     /// The raw echo, with messages of these lengths.
     Raw(MessageBytes),
     /// The raw echo; orders and cancels alike are requests, in one series.
@@ -73,6 +76,15 @@ pub struct OneWayPlan {
     pub is_shared: bool,
     /// When a figure between two clocks is shown.
     pub shown: OneWay,
+}
+
+impl From<Dialect> for Wire {
+    fn from(dialect: Dialect) -> Wire {
+        match dialect {
+            Dialect::Json => Wire::WebsocketJson,
+            Dialect::Sbe => Wire::Sbe,
+        }
+    }
 }
 
 impl Wire {
@@ -132,7 +144,7 @@ impl OrdersPlan {
         self.load.check()?;
         self.inject.check()?;
         require(
-            self.tls.is_none() || self.wire == Wire::WebsocketJson,
+            self.tls.is_none() || matches!(self.wire, Wire::WebsocketJson | Wire::Sbe),
             "tls",
             "set",
             "a raw echo has no TLS",
@@ -163,6 +175,7 @@ mod tests {
         let dropping = Inject { drop_every: 100, ..Inject::default() };
         for (wire, inject) in [
             (Wire::WebsocketJson, dropping),
+            (Wire::Sbe, Inject::default()),
             (Wire::Raw(bytes), Inject::default()),
             (Wire::Requests(bytes), Inject::default()),
             (Wire::Bare(bytes), Inject::default()),

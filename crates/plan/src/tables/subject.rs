@@ -7,6 +7,27 @@ use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
 
+/// The dialect of orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// JSON in WebSocket text frames.
+    #[default]
+    Json,
+    /// SBE over TCP.
+    Sbe,
+}
+
+impl Dialect {
+    /// Its name in scenarios and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Json => "json",
+            Dialect::Sbe => "sbe",
+        }
+    }
+}
+
 /// One subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -28,6 +49,8 @@ pub struct Subject {
     /// Whether it and the exchange that is started for it speak TLS; so do all where the scenario's
     /// `tls` is set.
     pub tls: bool,
+    /// Dialect of its orders: `json`, or with tickpath's own client `sbe`.
+    pub dialect: Dialect,
     /// For `network`: on which socket its thread runs, and where the interface's interrupts go.
     pub placement: Placement,
     /// For `network`: length of its requests and replies; 0: those of `[request]`.
@@ -50,6 +73,7 @@ impl Default for Subject {
             processes: 1,
             command: Vec::new(),
             tls: false,
+            dialect: Dialect::Json,
             placement: Placement::Baseline,
             message_bytes: 0,
             bulk_flows: 0,

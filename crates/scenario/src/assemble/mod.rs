@@ -10,6 +10,7 @@ use clock::calendar::utc;
 use host::Cores;
 use noise::hiccup;
 use plan::Scenario;
+use plan::tables::subject::Dialect;
 use plan::tables::ticks::Network;
 use record::directory::hlog;
 use record::hlog::Totals;
@@ -179,6 +180,10 @@ fn subject(entrant: &Entrant, parts: &Parts, spread: bool, warnings: &mut Vec<St
         backend: entrant.backend.clone(),
         scheduling: entrant.scheduling.to_string(),
         tls: entrant.has_tls,
+        dialect: match entrant.dialect {
+            Dialect::Json => String::new(),
+            other => other.name().to_owned(),
+        },
         cores: placed.exchange.iter().chain(&entrant.cores).copied().collect(),
         load: load(entrant, runs, placed),
         series,

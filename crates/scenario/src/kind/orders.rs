@@ -57,7 +57,7 @@ fn recorded(evidence: &Evidence) -> (Verdict, String) {
 /// The encoding of a subject's or a floor's messages.
 fn wire(launch: &Launch, lengths: Option<Lengths>) -> Result<Wire, ConductError> {
     match (launch.entrant.is_floor, lengths) {
-        (false, _) => Ok(Wire::WebsocketJson),
+        (false, _) => Ok(launch.entrant.dialect.into()),
         (true, Some(lengths)) if launch.entrant.is_bare => Ok(Wire::Bare(lengths.messages)),
         (true, Some(lengths)) => Ok(Wire::Raw(lengths.messages)),
         (true, None) => Err(launch.failed("no message lengths are known yet".to_owned())),

@@ -5,6 +5,7 @@ use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
+use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
 use crate::load::{bare, one_way, open_loop, ping_pong};
 use clock::Clock;
@@ -161,6 +162,7 @@ fn measure(
     let lanes = plan.load.connections;
     match plan.wire {
         Wire::WebsocketJson => measure_over(plan, stop, clocks, WebSocket::new(plan), reporter),
+        Wire::Sbe => measure_over(plan, stop, clocks, Sbe::new(plan), reporter),
         Wire::Raw(bytes) | Wire::Requests(bytes) => {
             measure_over(plan, stop, clocks, Raw::new(bytes, lanes, false), reporter)
         }

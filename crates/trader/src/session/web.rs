@@ -18,7 +18,7 @@ use wire::reply::{Reply, decode_reply};
 const MESSAGE_BYTES_MAX: usize = 128 * 1024;
 
 /// Time limit of each step of logging on: handshake, authentication, subscription.
-const STEP_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const STEP_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection's reader and its masks.
 pub(crate) struct WebSession {
@@ -160,7 +160,7 @@ pub(crate) fn read(stream: &mut Connection, into: &mut [u8]) -> io::Result<usize
 }
 
 /// Makes the next read end at the deadline.
-fn wait_at_most(stream: &Connection, deadline: Deadline) -> io::Result<()> {
+pub(crate) fn wait_at_most(stream: &Connection, deadline: Deadline) -> io::Result<()> {
     let left = deadline.left();
     if left.is_zero() {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer to the log-on in 5 s"));

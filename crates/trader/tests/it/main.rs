@@ -6,4 +6,5 @@ mod bulk;
 mod datagrams;
 mod ends;
 mod raw;
+mod sbe;
 mod tick_to_trade;

@@ -173,18 +173,36 @@ impl Inbound {
     /// As [`Message::decode`].
     #[inline]
     pub fn take_with_body(&mut self) -> Result<Option<TakenMessage<'_>>, BadLength> {
-        let Some(message) = Message::decode(&self.bytes[self.start..self.end])? else {
-            return Ok(None);
-        };
+        let mut message = None;
+        let taken = self.take_by(|bytes| -> Result<_, BadLength> {
+            message = Message::decode(bytes)?;
+            Ok(message.map(|message| usize::from(message.length_bytes)))
+        })?;
+        Ok(message.zip(taken).map(|(message, (bytes, first_byte_ns))| {
+            (message, first_byte_ns, &bytes[HEADER_BYTES..])
+        }))
+    }
+
+    /// The next message, whole, of a protocol of which `length` tells the length of the first
+    /// message once it is whole; and the stamp of the read that brought its first byte.
+    ///
+    /// # Errors
+    /// As `length`.
+    #[inline]
+    pub fn take_by<E>(
+        &mut self,
+        length: impl FnOnce(&[u8]) -> Result<Option<usize>, E>,
+    ) -> Result<Option<(&[u8], u64)>, E> {
+        let Some(length) = length(&self.bytes[self.start..self.end])? else { return Ok(None) };
         let first_byte_ns = self.first_byte_ns;
-        let body = self.start + HEADER_BYTES..self.start + usize::from(message.length_bytes);
-        self.start = body.end;
+        let message = self.start..self.start + length;
+        self.start = message.end;
         // The rest of the buffer came with the latest read.
         self.first_byte_ns = self.last_read_ns;
         if self.start == self.end {
             self.reset();
         }
-        Ok(Some((message, first_byte_ns, &self.bytes[body])))
+        Ok(Some((&self.bytes[message], first_byte_ns)))
     }
 }
 

@@ -2,6 +2,7 @@
 //! knows no other difference between the exchange and the floor.
 
 pub(super) mod raw;
+pub(super) mod sbe;
 pub(super) mod websocket;
 
 use crate::session::codec::StampedReply;

@@ -5,7 +5,7 @@
 
 use clock::Clock;
 use clock::schedule::Arrival;
-use exchange::{Config, Exchange, Feed, FlowConfig, Reach};
+use exchange::{Config, Exchange, Feed, FlowConfig, Reach, StartBook};
 use flow::{Pace, Source};
 use host::Scheduling;
 use plan::faults::Inject;
@@ -92,6 +92,16 @@ pub fn exchange_with(feed: Feed, clock: Clock, flow: Flow, harm: Inject) -> End 
         ..Config::default()
     };
     serve_in_thread(clock, harm, move || {
+        let exchange = Exchange::new(config).unwrap();
+        let limits = exchange.limits().serve();
+        (exchange, limits)
+    })
+}
+
+/// An exchange with an empty book.
+pub fn quiet_exchange(clock: Clock) -> End {
+    serve_in_thread(clock, Inject::default(), || {
+        let config = Config { start_book: StartBook::Empty, ..Config::default() };
         let exchange = Exchange::new(config).unwrap();
         let limits = exchange.limits().serve();
         (exchange, limits)

@@ -1,0 +1,66 @@
+//! A load in SBE against a real exchange.
+
+use crate::ends::quiet_exchange;
+use clock::Clock;
+use plan::process::orders::{OrdersPlan, Wire};
+use plan::tables::load::{Load, Model};
+use record::MessageBytes;
+use std::sync::atomic::AtomicBool;
+
+fn plan(target: &str, directory: &tempfile::TempDir, load: Load) -> OrdersPlan {
+    OrdersPlan {
+        subject: "t".into(),
+        target: target.to_owned(),
+        wire: Wire::Sbe,
+        backend: "block".into(),
+        core: None,
+        scheduling: host::Scheduling::Other,
+        load,
+        warm_up_seconds: 0.1,
+        seconds: 0.3,
+        tls: None,
+        inject: Default::default(),
+        bulk: None,
+        hlog: directory.path().join("001.hlog").display().to_string(),
+        progress: false,
+    }
+}
+
+#[test]
+fn every_order_is_acknowledged_in_both_models() {
+    let (end, directory) = (quiet_exchange(Clock::calibrate()), tempfile::tempdir().unwrap());
+    for model in [Model::Open, Model::PingPong] {
+        let (rate_per_second, accounts, connections) = (2_000.0, 3, 3);
+        let load = Load { model, rate_per_second, accounts, connections, ..Load::default() };
+        let plan = plan(&end.target, &directory, load);
+        let result = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
+        assert!(result.complete, "{:?}", result.failures);
+        let load = &result.load;
+        assert!(load.sent > 300, "{load:?}");
+        assert_eq!(
+            (load.received, load.lost, load.rejected, load.unexpected),
+            (load.sent, 0, 0, 0)
+        );
+        // The frames of the schema: heads of 14 bytes, and the blocks.
+        let bytes = MessageBytes { order: 134, order_reply: 130, cancel: 87, cancel_reply: 112 };
+        assert_eq!(load.message_bytes, bytes);
+        let logged = record::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap();
+        let of = |tag: &str| logged[&format!("t.{tag}.service")].len();
+        assert_eq!(of("order") + of("cancel"), load.received);
+        std::fs::remove_file(&plan.hlog).unwrap();
+    }
+}
+
+#[test]
+fn a_load_that_sbe_can_not_carry_is_an_error_with_advice() {
+    let (end, directory) = (quiet_exchange(Clock::calibrate()), tempfile::tempdir().unwrap());
+    let why = |load| {
+        let plan = plan(&end.target, &directory, load);
+        trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap_err().to_string()
+    };
+    let two = Load { accounts: 2, connections: 1, ..Load::default() };
+    assert!(why(two).contains("give each its own (load.connections = load.accounts)"));
+    let load = Load { accounts: 1, connections: 1, ..Load::default() };
+    let other = Load { instrument: "BTC_XYZ".to_owned(), ..load };
+    assert!(why(other).contains("no instrument BTC_XYZ; it has BTC_USDT, "));
+}
