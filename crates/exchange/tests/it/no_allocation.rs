@@ -1,5 +1,6 @@
 //! In the steady state the exchange does not allocate, whatever the requests.
 
+use crate::driven::sbe::{SbeClient, limit};
 use crate::driven::{Driven, config, write_authenticate, write_cancel, write_order};
 use exchange::StartBook;
 use std::fmt::Write;
@@ -7,6 +8,7 @@ use wire::request::{
     AmendOrder, CreateOrder, MassCancel, PostOnly, Side, TimeInForce, encode_amend_order,
     encode_create_order, encode_mass_cancel,
 };
+use wire::sbe::client::{Replacement, encode_cancel_order, encode_new_order, encode_replace_order};
 use wire::{ClientId, Decimal};
 
 const ACCOUNTS: u32 = 4;
@@ -150,6 +152,52 @@ fn a_hundred_thousand_orders_and_cancels_do_not_allocate() {
     let counts = driven.exchange.counts();
     assert_eq!((counts.booked, counts.done["CANCELLED"]), (100_400, 100_400));
     assert_eq!(inside, 0);
+}
+
+/// Orders, replacements, cancels, trades and rejections over SBE. One client is away, so its
+/// reports are kept, and the oldest go.
+#[test]
+fn sbe_does_not_allocate() {
+    let mut driven = Driven::new(quick());
+    let mut clients = [0, 1].map(|stream| SbeClient::new(&mut driven, stream, "account"));
+    let mut away = SbeClient::new(&mut driven, 2, "away");
+    let resting = limit("resting", Side::Sell, "90000", "1000");
+    away.say(&mut driven, |out, n| encode_new_order(out, n, 0, &resting));
+    driven.disconnect(2);
+    let (mut bytes, mut text) = (Vec::with_capacity(64 * 1024), String::with_capacity(64));
+    let mut inside = 0;
+    for round in 0..3_000 {
+        for (index, client) in clients.iter_mut().enumerate() {
+            bytes.clear();
+            let ids = ["a", "b"].map(|what| name(&mut text, round, what));
+            let order = CreateOrder { client_id: ids[index], ..limit("x", Side::Buy, "1", "1") };
+            let price = Decimal::new(90_000, 0);
+            let taker = CreateOrder { price, amount: Decimal::new(1, 2).unwrap(), ..order.clone() };
+            let replacement = Replacement {
+                client_id: &ids[index],
+                new_client_id: None,
+                price,
+                amount: order.amount,
+            };
+            encode_new_order(&mut bytes, client.sent + 1, 0, &order);
+            encode_new_order(&mut bytes, client.sent + 2, 0, &order);
+            encode_replace_order(&mut bytes, client.sent + 3, 9, &replacement);
+            encode_cancel_order(&mut bytes, client.sent + 4, 0, &ids[index]);
+            encode_new_order(&mut bytes, client.sent + 5, 0, &taker);
+            client.sent += 5;
+            let before = counting::calls();
+            driven.feed(client.stream, &bytes);
+            // The first rounds grow the buffers.
+            inside += if round < 100 { 0 } else { counting::calls() - before };
+            assert!(!driven.answers(client.stream).is_empty());
+            driven.answers(client.stream).clear();
+        }
+    }
+    let counts = driven.exchange.counts();
+    assert_eq!((counts.trades, counts.booked), (6_000, 6_001));
+    assert_eq!(counts.rejected.values().sum::<u64>(), 12_000, "{counts:?}");
+    assert_eq!(inside, 0);
+    assert!(away.log_on(&mut driven, false)[0].contains("lost="));
 }
 
 /// Malformed JSON is left out: the JSON library boxes its error.

@@ -37,6 +37,7 @@ fn every_request_and_report() {
     config.risk = Risk::parse("risk.toml", risk, &config.instruments).unwrap();
     let mut d = Driven::new(config);
     let (mut a, mut b) = (SbeClient::new(&mut d, A, "a"), SbeClient::new(&mut d, B, "b"));
+    let mut c = SbeClient::new(&mut d, JSON, "c");
     let mut told = Vec::new();
     told.extend(a.order(&mut d, "a1", Side::Buy, "100", "2"));
     told.extend(b.order(&mut d, "b1", Side::Sell, "100", "0.5"));
@@ -59,7 +60,8 @@ fn every_request_and_report() {
     told.extend(a.say(&mut d, |out, n| encode_new_order(out, n, 0, &stop)));
     told.extend(b.order(&mut d, "b2", Side::Buy, "90", "1"));
     told.extend(b.order(&mut d, "b3", Side::Sell, "98", "0.75"));
-    told.extend(b.order(&mut d, "b4", Side::Sell, "90", "0.5"));
+    told.extend(c.order(&mut d, "c1", Side::Sell, "90", "0.5"));
+    told.extend(b.told(&mut d));
     told.extend(a.told(&mut d));
     told.extend(a.order(&mut d, "a3", Side::Buy, "1", "1"));
     told.extend(
@@ -83,16 +85,21 @@ fn every_request_and_report() {
         3 BOOKED b2 90 1
         4 FILL b3 99 0.75 remaining=0
         5 DONE b3 FILLED
-        6 DECREMENTED b4 0.5 remaining=0
-        7 DECREMENTED b2 0.5 remaining=0.5
-        8 DONE b4 SELF_TRADE_PREVENTED
+        1 FILL c1 90 0.5 remaining=0
+        2 DONE c1 FILLED
+        6 FILL b2 90 0.5 remaining=0.5
+        7 FILL b2 90 0.5 remaining=0
+        8 DONE b2 FILLED
         12 FILL a2 99 0.75 remaining=0
         13 DONE a2 FILLED
-        14 BOOKED a3 1 1
-        15 DONE a3 CANCELLED
-        16 DONE st CANCELLED
-        17 MASS_CANCELLED all count=2
-        18 MASS_CANCELLED count=0"#]]
+        14 TRIGGERED st
+        15 FILL st 90 0.5 remaining=0.5
+        16 BOOKED st 80 1
+        17 BOOKED a3 1 1
+        18 DONE a3 CANCELLED
+        19 DONE st CANCELLED
+        20 MASS_CANCELLED all count=2
+        21 MASS_CANCELLED count=0"#]]
     .assert_eq(&told.join("\n"));
     assert_eq!(d.exchange.replay_check().equal, Some(true));
 }
@@ -226,7 +233,7 @@ fn one_account_in_both_dialects() {
 /// A request that both dialects have.
 #[derive(Clone, Debug)]
 enum Asked {
-    Create(CreateOrder<'static>),
+    Create(Box<CreateOrder<'static>>),
     Cancel(u8),
     Amend { of: u8, to: Option<u8>, price: i64, amount: i64 },
     MassCancel(Option<Side>),
@@ -262,7 +269,7 @@ fn create() -> impl Strategy<Value = CreateOrder<'static>> {
 fn asked() -> impl Strategy<Value = Asked> {
     let side = prop::option::of(any::<bool>());
     prop_oneof![
-        8 => create().prop_map(Asked::Create),
+        8 => create().prop_map(|create| Asked::Create(Box::new(create))),
         3 => (0..12u8).prop_map(Asked::Cancel),
         3 => (0..12u8, prop::option::of(0..12u8), 95..105i64, 1..50i64)
             .prop_map(|(of, to, price, amount)| Asked::Amend { of, to, price, amount }),
