@@ -46,7 +46,7 @@ class Site:
                    for pair in ((a, b), (b, a))]  # fmt: skip
         low, high = (round(theirs - ours + way) for way in (-fastest[1], fastest[0]))
         return {
-            "at_ns": ours, "bracket": {"offset_ns": [low, high]}, "offset_ns": (low + high) // 2,
+            "at_ns": ours, "bracket": {"offset_ns": [low, high]},
             "error_ns": (high - low + 1) // 2,
             "clocks": [self.identity(a, client), self.identity(b, echo)],
         }  # fmt: skip

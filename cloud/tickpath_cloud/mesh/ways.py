@@ -41,8 +41,6 @@ class Instant:
 
     counts: tuple[int, int]  # of the client's host and of the echo's
     counters: tuple[Counter, Counter]
-    boots: tuple[str, str]
-    shown_ns: int  # offset by which the directions were converted, minus that of this moment
 
 
 @dataclass(frozen=True)
@@ -75,15 +73,11 @@ def parse(record: dict[str, Any], where: str) -> Ways:
 def _instant(between: dict[str, Any]) -> Instant:
     low, high = between["bracket"]["offset_ns"]
     middle, at = (low + high) // 2, between["at_ns"]
-    boots, counters = zip(*map(_clock, between["clocks"]), strict=True)
-    return Instant(
-        (counters[0].count(at), counters[1].count(at + middle)), counters, boots,
-        between["offset_ns"] - middle,
-    )  # fmt: skip
+    ours, theirs = map(_clock, between["clocks"])
+    return Instant((ours.count(at), theirs.count(at + middle)), (ours, theirs))
 
 
-def _clock(identity: str) -> tuple[str, Counter]:
+def _clock(identity: str) -> Counter:
     """`BOOT {clock as JSON}`."""
-    boot, _, text = identity.partition(" ")
-    said = json.loads(text)
-    return boot, Counter(said["ns_per_count"], said["origin_count"], said["origin_ns"])
+    said = json.loads(identity.partition(" ")[2])
+    return Counter(said["ns_per_count"], said["origin_count"], said["origin_ns"])
