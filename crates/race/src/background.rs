@@ -2,11 +2,12 @@
 
 use crate::error::RaceError;
 use crate::hawkes;
+use crate::queue;
 use engine::{
     Command, Engine, EngineLimits, Event, Input, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side,
 };
 use flow::{Pace, Script, Settings, Source};
-use record::race::{Arrivals, FittedKernel, FittedProcess, Lifetimes, MarketFit};
+use record::race::{Arrivals, FittedKernel, FittedProcess, Lifetimes, MarketFit, QueueCheck};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -131,6 +132,17 @@ impl Background {
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
         self.script.duration_ns()
+    }
+
+    /// Limits of an engine that takes the day alone.
+    pub(crate) fn engine_limits(&self) -> EngineLimits {
+        EngineLimits::matching_only(OPEN_ORDERS_MAX, PRICE_LEVELS_MAX)
+    }
+
+    /// Checks how well places in the day's queues can be estimated from totals.
+    #[must_use]
+    pub fn queue_check(&self, name: &str) -> QueueCheck {
+        queue::check(self, name)
     }
 
     /// Fits processes to the day: changes of the middle as news, and orders that trade on arrival

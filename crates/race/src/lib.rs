@@ -8,6 +8,7 @@
 //!   hawkes      arrivals that come in bursts; `fit` finds the process of given times
 //!   lifetimes   orders that rest for a while and leave
 //!   background  a recorded day as the market around the participants
+//!   queue       how well places in the day's queues can be estimated from totals
 //!   market      a race: a market, and the participants in it
 //!   events      the future, by time
 //!   simulation  one market from its seed to its end
@@ -58,6 +59,7 @@ mod lifetimes;
 mod market;
 mod marks;
 mod prepared;
+mod queue;
 mod random;
 mod recorded;
 mod seeds;

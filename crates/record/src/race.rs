@@ -276,3 +276,44 @@ pub struct FittedKernel {
     /// Its interval.
     pub decay_us_interval: [f64; 2],
 }
+
+/// The output of `tickpath race --queue --json`: how well an order's place in its queue can be
+/// estimated from the totals at its price, against the orders of a recorded day.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QueueCheck {
+    /// The file.
+    pub day: String,
+    /// Length of its inputs, seconds.
+    pub seconds: f64,
+    /// Orders of the day that joined the best price.
+    pub orders: u64,
+    /// Those of them that traded, at least in part.
+    pub traded: u64,
+    /// Mean of the lots ahead of them when they joined; `null` without orders.
+    pub lots_ahead: Option<f64>,
+    /// The estimators.
+    pub estimators: Vec<QueueEstimator>,
+}
+
+/// An estimator of places in queues, and its errors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QueueEstimator {
+    /// Where it puts lots that leave the queue without a trade: `behind` the order as long as that
+    /// is possible, `anywhere` with the same probability, or `ahead`.
+    pub name: String,
+    /// Orders that traded in the day, and by the estimator not by then.
+    pub missed: u64,
+    /// Orders that traded by the estimator, and not in the day.
+    pub invented: u64,
+    /// Orders that traded in both, but by the estimator earlier.
+    pub early: u64,
+    /// Mean of the estimated less the true lots ahead, at an order's first trade or, without one,
+    /// at its end.
+    pub bias_lots: Option<f64>,
+    /// Median size of that error.
+    pub error_lots_p50: Option<f64>,
+    /// Its 90th percentile.
+    pub error_lots_p90: Option<f64>,
+}

@@ -22,6 +22,9 @@ pub(crate) fn race(arguments: &RaceArguments) -> anyhow::Result<u8> {
     if let Some(day) = &arguments.fit {
         return fit(day, arguments);
     }
+    if let Some(day) = &arguments.queue {
+        return queue(day, arguments);
+    }
     let prepared = file(arguments)?.prepare()?;
     let mut effects = Vec::new();
     for path in &arguments.what_if {
@@ -50,6 +53,18 @@ fn fit(day: &Path, arguments: &RaceArguments) -> anyhow::Result<u8> {
         print_json(&fit)?
     } else {
         show(&report::market_fit(&fit))?
+    }
+    Ok(DONE)
+}
+
+/// Estimated places in the queues of a recorded day against the true ones.
+fn queue(day: &Path, arguments: &RaceArguments) -> anyhow::Result<u8> {
+    let seconds = arguments.seconds.unwrap_or(DAY_SECONDS);
+    let check = Background::read(day, seconds)?.queue_check(&day.display().to_string());
+    if arguments.json {
+        print_json(&check)?
+    } else {
+        show_report(&report::queue_check(&check, columns()))?
     }
     Ok(DONE)
 }

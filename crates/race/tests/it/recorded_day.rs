@@ -67,6 +67,20 @@ fn a_recorded_day_comes_in_bursts() {
     assert!(fit.jump_ticks.unwrap() >= 0.5, "{fit:?}");
 }
 
+/// A guess that is always the worst, or always the best, errs in one direction only; the truth lies
+/// between them.
+#[test]
+fn fills_of_the_day_lie_between_the_guesses() {
+    let Some(day) = testing::market_data(DAY) else { return };
+    let check = Background::read(&day, 86_400.0).unwrap().queue_check(DAY);
+    assert!(check.traded > 1_000 && check.traded < check.orders, "{check:?}");
+    let [behind, anywhere, ahead] = &check.estimators[..] else { panic!("{check:?}") };
+    assert_eq!((behind.invented, behind.early, ahead.missed), (0, 0, 0), "{check:?}");
+    assert!(behind.missed > 0 && ahead.invented > 0 && ahead.early > 0, "{check:?}");
+    assert!(anywhere.missed < behind.missed && anywhere.invented < ahead.invented, "{check:?}");
+    assert!(ahead.bias_lots < anywhere.bias_lots && anywhere.bias_lots < behind.bias_lots);
+}
+
 #[test]
 fn what_is_no_day_is_an_error() {
     let error = Background::read("/no/day.dbn".as_ref(), 1.0).unwrap_err().to_string();
