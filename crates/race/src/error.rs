@@ -27,6 +27,9 @@ pub enum RaceError {
         /// The reason.
         why: String,
     },
+    /// An archive of latencies can't be made.
+    #[error("no archive of order latencies: {0}")]
+    Archive(String),
 }
 
 /// The error for a value that can't be.

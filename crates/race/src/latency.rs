@@ -39,13 +39,13 @@ enum Base {
 
 /// A block: its values, and how many are up to each one.
 #[derive(Clone, Debug)]
-struct Cumulated {
+pub(crate) struct Cumulated {
     values: Vec<u64>,
     up_to: Vec<u64>,
 }
 
 impl Cumulated {
-    fn new(block: &[(u64, u64)]) -> Cumulated {
+    pub(crate) fn new(block: &[(u64, u64)]) -> Cumulated {
         let mut so_far = 0_u64;
         let mut add = |count: u64| {
             so_far = so_far.saturating_add(count);
@@ -58,7 +58,7 @@ impl Cumulated {
     }
 
     /// The value at a share of the block, `(0, 1]`.
-    fn at(&self, share: f64) -> u64 {
+    pub(crate) fn at(&self, share: f64) -> u64 {
         let total = self.up_to.last().copied().unwrap_or(0);
         let rank = ((share * total as f64).ceil() as u64).clamp(1, total.max(1));
         let place = self.up_to.partition_point(|up_to| *up_to < rank);

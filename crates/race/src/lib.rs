@@ -16,6 +16,7 @@
 //!   seeds       the same race over many seeds
 //!   worth       what the latency of one participant is worth
 //!   file        a race as a file
+//!   backtest    latencies of runs for a backtester
 //! ```
 //!
 //! ```
@@ -50,6 +51,7 @@
 
 mod account;
 mod background;
+pub mod backtest;
 mod error;
 mod events;
 mod file;

@@ -12,6 +12,20 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// If there is no such run, it is void, or it has no such series.
 pub(crate) fn read(path: &Path, tag: Option<&str>) -> Result<Latency, RaceError> {
+    let text = format!("{} of {}", tag.unwrap_or_default(), path.display());
+    let latency = Latency::recorded(&blocks(path, tag)?, &text);
+    latency.ok_or_else(|| RaceError::Run {
+        path: path.display().to_string(),
+        why: "no interval has values".to_owned(),
+    })
+}
+
+/// The intervals of a series, about a second each, in the order of the logs; those without values
+/// are left out, and there is at least one.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn blocks(path: &Path, tag: Option<&str>) -> Result<Vec<Block>, RaceError> {
     let cannot = |why: String| RaceError::Run { path: path.display().to_string(), why };
     let logs = logs(path).map_err(cannot)?;
     let mut tags = Vec::new();
@@ -32,8 +46,11 @@ pub(crate) fn read(path: &Path, tag: Option<&str>) -> Result<Latency, RaceError>
         let read = hlog::slices::values(open(log).map_err(cannot)?, tag);
         blocks.extend(read.map_err(|error| cannot(error.to_string()))?);
     }
-    let text = format!("{tag} of {}", path.display());
-    Latency::recorded(&blocks, &text).ok_or_else(|| cannot(format!("{tag} has no values")))
+    blocks.retain(|block| block.iter().any(|(_, count)| *count > 0));
+    match blocks.is_empty() {
+        true => Err(cannot(format!("{tag} has no values"))),
+        false => Ok(blocks),
+    }
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, String> {

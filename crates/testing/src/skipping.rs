@@ -19,6 +19,8 @@ pub enum Need {
     Cores,
     /// The client in C++. `make clients` builds it.
     CppClient,
+    /// A Python with the package hftbacktest, named by `TICKPATH_HFTBACKTEST`.
+    Hftbacktest,
     /// The client in Java. `make clients` builds it.
     JavaClient,
     /// The peers in Java. `make peers` builds them.
@@ -50,6 +52,7 @@ impl Need {
             Need::Browser => "browser",
             Need::Cores => "cores",
             Need::CppClient => "cpp-client",
+            Need::Hftbacktest => "hftbacktest",
             Need::JavaClient => "java-client",
             Need::JavaPeers => "java-peers",
             Need::Kernel => "kernel",

@@ -32,8 +32,13 @@ pub(crate) fn show_report(text: &str) -> anyhow::Result<()> {
 
 /// Prints. A reader that has enough (`| head`) is no error; a full disk is.
 pub(crate) fn show(text: &str) -> anyhow::Result<()> {
+    show_bytes(text.as_bytes())
+}
+
+/// As [`show`], of a file.
+pub(crate) fn show_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(error).context("cannot print")
         }

@@ -5,13 +5,15 @@ use crate::compare::comparison_page;
 use crate::exit::{DONE, NO_RESULT};
 use crate::merge::merge;
 use crate::page::{write, write_page};
-use crate::print::{columns, print_json, show, show_report};
+use crate::print::{columns, print_json, show, show_bytes, show_report};
 use crate::side_by_side::side_by_side;
+use ::race::backtest::{OrderLatencies, npz};
 use anyhow::{Context, bail};
 use record::RunRecord;
 use record::directory::{self, Document};
 use record::history::{EntryContent, History};
 use report::export::ExportedRecord;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// A record that does not hold to its median is no result.
@@ -21,8 +23,10 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
     if arguments.merge {
         return merge(arguments);
     }
-    if let Some(format) = arguments.export {
-        return export(arguments, format);
+    match arguments.export {
+        Some(Format::Hftbacktest) => return order_latencies(arguments),
+        Some(format) => return export(arguments, format),
+        None => {}
     }
     if arguments.runs.len() > 1 && !arguments.json {
         return side_by_side(arguments);
@@ -140,6 +144,40 @@ pub(crate) fn all_records(
     Ok(records)
 }
 
+/// The latencies of one record for a backtester.
+fn order_latencies(arguments: &ReportArguments) -> anyhow::Result<u8> {
+    let latency = &arguments.order_latency;
+    let [run] = arguments.runs.as_slice() else {
+        bail!("--export hftbacktest takes one record, not {}", arguments.runs.len());
+    };
+    let record = directory::load_record(run)
+        .with_context(|| format!("cannot read a record in {}", run.display()))?;
+    let started = latency.start.as_ref().unwrap_or(&record.started);
+    let Some(start_seconds) = clock::calendar::seconds(started) else {
+        bail!("--start {started:?} is no time; write it as 2026-11-21T00:00:00Z");
+    };
+    let Some(series) = &latency.series else {
+        bail!("--export hftbacktest needs --series, such as --series rust.order.service");
+    };
+    let (entry, response) = match series.split_once(',') {
+        Some((entry, response)) => (entry, Some(response.to_owned())),
+        None => (series.as_str(), None),
+    };
+    let latencies = OrderLatencies {
+        entry: entry.to_owned(),
+        response,
+        start_ns: (start_seconds * 1_000_000_000).cast_signed(),
+        seconds: latency.seconds,
+        draws_per_second: latency.draws_per_second,
+    };
+    let archive = npz(&latencies.rows(run)?)?;
+    if std::io::stdout().is_terminal() {
+        bail!("an archive is no text: write it to a file with > latency.npz");
+    }
+    show_bytes(&archive)?;
+    Ok(DONE)
+}
+
 /// Every figure of all records as rows.
 fn export(arguments: &ReportArguments, format: Format) -> anyhow::Result<u8> {
     let records = all_records(arguments)?;
@@ -160,7 +198,7 @@ fn export(arguments: &ReportArguments, format: Format) -> anyhow::Result<u8> {
         .collect();
     show(&match format {
         Format::Csv => report::export::csv(&exported),
-        Format::Openmetrics => report::export::openmetrics(&exported),
+        Format::Openmetrics | Format::Hftbacktest => report::export::openmetrics(&exported),
     })?;
     Ok(DONE)
 }

@@ -10,6 +10,28 @@ pub(crate) enum Format {
     Csv,
     /// OpenMetrics text, a gauge per figure
     Openmetrics,
+    /// Order latencies for hftbacktest: a NumPy archive
+    Hftbacktest,
+}
+
+/// Order latencies of `report --export hftbacktest`.
+#[derive(Args)]
+pub(crate) struct OrderLatencyArguments {
+    /// With --export hftbacktest: series of the way to the exchange and, after a comma, of the way
+    /// back, such as rust.network_out.stage,rust.network_back.stage; or one round trip, such as
+    /// rust.order.service, of which each way takes half
+    #[arg(long, value_name = "SERIES", requires = "export")]
+    pub series: Option<String>,
+    /// With --export hftbacktest: time of the first latency, UTC, such as 2026-11-21T00:00:00Z
+    /// [default: the start of the record]
+    #[arg(long, value_name = "TIME", requires = "export")]
+    pub start: Option<String>,
+    /// With --export hftbacktest: seconds that the latencies cover; the run's seconds repeat
+    #[arg(long, default_value_t = 86_400, requires = "export")]
+    pub seconds: u32,
+    /// With --export hftbacktest: latencies drawn a second
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "export")]
+    pub draws_per_second: u32,
 }
 
 #[derive(Args)]
@@ -33,9 +55,12 @@ pub(crate) struct ReportArguments {
     /// Print the records as JSON; of several records an array
     #[arg(long)]
     pub json: bool,
-    /// Print one row per figure instead: of records, and of all records in a directory
+    /// Print one row per figure instead: of records, and of all records in a directory; or the
+    /// latencies of one record for a backtester
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["json", "html", "merge"])]
     pub export: Option<Format>,
+    #[command(flatten)]
+    pub order_latency: OrderLatencyArguments,
     /// Write the page of the record, of the directory's history, or of several records side by side
     /// to FILE instead: self-contained HTML
     #[arg(long, value_name = "FILE", conflicts_with = "json")]

@@ -2,6 +2,7 @@
 //! costs. Beside it stand tests that need a process of their own: `no_allocation`.
 
 mod audit;
+mod backtest;
 mod between;
 mod colour;
 mod commands;

@@ -1,0 +1,75 @@
+//! `tickpath report --export hftbacktest`, read by the package itself.
+
+use crate::support::*;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+const SERIES: &str = "rust.order.service";
+
+/// A run of a second, and its archive of three seconds from 2026-01-01.
+fn exported(directory: &Path) -> (String, Vec<u8>) {
+    let out = directory.display().to_string();
+    let done = tickpath().args(SHORT).args(["--out", &out]).output().unwrap();
+    assert!(!is_void(&record(&only_run(directory))), "{}", text(&done.stderr));
+    let run = only_run(directory).display().to_string();
+    let export = ["report", "--export", "hftbacktest", &run, "--series", SERIES];
+    let time = ["--start", "2026-01-01T00:00:00Z", "--seconds", "3"];
+    let done = output(&[&export[..], &time].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    (run, done.stdout)
+}
+
+/// The orders of a backtest take what the archive says, which is what the run took.
+#[test]
+fn hftbacktest_reads_the_latencies_of_a_run() {
+    let python = std::env::var("TICKPATH_HFTBACKTEST").unwrap_or_else(|_| "python3".to_owned());
+    let has = Command::new(&python).args(["-c", "import hftbacktest"]).output();
+    if !has.as_ref().is_ok_and(|has| has.status.success()) {
+        testing::skip!(
+            Hftbacktest,
+            "{python} has no package hftbacktest; TICKPATH_HFTBACKTEST names a Python that has it"
+        );
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (run, archive) = exported(directory.path());
+    let file = directory.path().join("latency.npz");
+    std::fs::write(&file, archive).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/backtest.py");
+    let done = Command::new(&python).arg(script).arg(&file).output().unwrap();
+    let read: Value = serde_json::from_slice(&done.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", text(&done.stdout), text(&done.stderr)));
+    assert_eq!(read["rows"], 60);
+    assert_eq!(read["fields"], serde_json::json!(["req_ts", "exch_ts", "resp_ts", "_padding"]));
+    let log = std::fs::read(Path::new(&run).join("001.hlog")).unwrap();
+    let totals = record::hlog::totals(&log[..]).unwrap();
+    let orders = read["orders"].as_array().unwrap();
+    assert_eq!(orders.len(), 12);
+    for order in orders {
+        let ns = |name: &str| order[name].as_u64().unwrap();
+        assert_eq!(
+            (ns("entry"), ns("response")),
+            (ns("entry_expected"), ns("response_expected")),
+            "{order}"
+        );
+        let round_trip = ns("entry") + ns("response");
+        assert!(totals[SERIES].count_at(round_trip) > 0, "{round_trip} is not in the log");
+    }
+}
+
+#[test]
+fn an_export_without_a_series_or_of_two_records_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let (run, _) = exported(directory.path());
+    let fails = |arguments: &[&str], expected: &str| {
+        let done = output(&[&["report", "--export", "hftbacktest"], arguments].concat());
+        let said = text(&done.stderr);
+        assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    fails(&[&run], "needs --series, such as --series rust.order.service");
+    fails(&[&run, &run, "--series", SERIES], "takes one record, not 2");
+    fails(&[&run, "--series", "rust.no.service"], "it has no series \"rust.no.service\", but ");
+    fails(&[&run, "--series", SERIES, "--start", "today"], "--start \"today\" is no time");
+    fails(&[&run, "--series", SERIES, "--draws-per-second", "1000"], "(limit rows_max)");
+}
