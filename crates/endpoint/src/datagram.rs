@@ -6,7 +6,8 @@ use clock::random::SplitMix64;
 use plan::tables::endpoint::PAYLOAD_BYTES_MAX;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use transport::datagram::{KernelStamps, StampedSocket};
+use transport::datagram::StampedSocket;
+use transport::stamps::KernelStamps;
 
 /// Limit on the datagrams that are read before a ping: a flood must not keep it from being sent.
 const WAITING_MAX: u64 = 1024;

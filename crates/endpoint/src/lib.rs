@@ -7,7 +7,7 @@
 //!   target    how a connection is opened, step by step: connect, TLS handshake, WebSocket upgrade
 //!   line      an open WebSocket, and a ping over it
 //!   datagram  a UDP socket, and a datagram to an echo server and back
-//!   segments  a stamped ping, from one stamp to the next
+//!   segments  counts of stamped pings
 //!   timed     the clock, the stop flag, and reads that wait no longer than they may
 //! ```
 //!

@@ -2,7 +2,7 @@
 
 use crate::datagram::Echo;
 use crate::line::Line;
-use crate::segments::{SegmentCounts, Segments};
+use crate::segments::SegmentCounts;
 use crate::target::{StepError, Target};
 use crate::timed::StepTimer;
 use clock::random::SplitMix64;
@@ -11,6 +11,7 @@ use plan::process::endpoint::SERIES;
 use plan::tables::endpoint::{Probes, Protocol};
 use std::io;
 use std::net::SocketAddr;
+use transport::stamps::Segments;
 
 /// A ping over a connection that stays open, the main series; then the steps of a fresh connection,
 /// in order. As in [`plan::process::endpoint::SERIES`].

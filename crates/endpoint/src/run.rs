@@ -2,7 +2,6 @@
 
 use crate::name::{self, Follower, NameError, Resolve};
 use crate::route::{CONNECT, PING, Route, Tally, Tools};
-use crate::segments::Segments;
 use crate::target::{Target, TargetError};
 use crate::timed::StepTimer;
 use clock::Clock;
@@ -10,12 +9,14 @@ use clock::random::SplitMix64;
 use clock::recorder::{self, SECONDS_IN_MEMORY_MAX, Series};
 use host::HostError;
 use host::measuring::{Measuring, MeasuringError, Reporter};
-use plan::process::endpoint::{DATAGRAMS, EndpointPlan, PROBES, SEGMENTS, SERIES, series_of};
+use plan::process::endpoint::{DATAGRAMS, EndpointPlan, PROBES, SERIES, series_of};
+use plan::segments::SEGMENTS;
 use plan::tables::endpoint::Protocol;
 use record::{self, ClientResult, Kind, Load};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use transport::stamps::Segments;
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -231,7 +232,7 @@ impl<'a> Probing<'a> {
         let end_ns = self.tools.timed.clock.now_ns() + (seconds * 1e9) as u64;
         while self.pace.next_ns < end_ns && !self.tools.timed.is_stopped() {
             if let Some(segments) = &mut self.tools.segments {
-                segments.refresh(&self.tools.timed);
+                segments.refresh(self.tools.timed.clock.now_ns());
             }
             let probed = self.follow().and_then(|()| {
                 self.pace.pause(&self.tools.timed);

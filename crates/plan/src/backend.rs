@@ -53,6 +53,11 @@ pub fn takes_datagrams(name: &str) -> bool {
     [SPIN.name, BLOCK.name, AF_XDP.name].contains(&name)
 }
 
+/// Whether the kernel can stamp what the backend of that name sends and receives.
+pub fn stamps(name: &str) -> bool {
+    [SPIN.name, BLOCK.name].contains(&name)
+}
+
 /// Whether the backend of that name carries connections.
 pub fn takes_connections(name: &str) -> bool {
     name != AF_XDP.name

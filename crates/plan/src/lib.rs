@@ -8,6 +8,7 @@
 //!   file       scenario files: TOML, --set, defaults
 //!   backend, faults, trust   values that tables and plans share
 //!   range      the error of a key that is out of range
+//!   segments   the names of the parts of a stamped round trip
 //! ```
 //!
 //! Pure data: whoever starts a process and the process itself read the same types here.
@@ -22,6 +23,7 @@ pub mod measure;
 pub mod process;
 pub mod range;
 pub mod scenario;
+pub mod segments;
 pub mod tables;
 pub mod trust;
 

@@ -101,6 +101,39 @@ pub struct Datagrams {
     pub late: u64,
 }
 
+/// Messages of the measured part that the kernel stamped; their segments are series, each with its
+/// own count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct KernelStamped {
+    /// Messages.
+    pub messages: u64,
+    /// Those that the network card stamped too, by a clock of its own; no figure uses that.
+    pub by_card: u64,
+    /// Largest error of a stamp on our clock, ns; of the worst run.
+    pub bound_ns: u64,
+    /// How often the wall clock, which the kernel stamps by, was set meanwhile.
+    pub clock_steps: u64,
+}
+
+impl KernelStamped {
+    /// Those of two runs together.
+    pub(crate) fn and(&self, other: &KernelStamped) -> KernelStamped {
+        KernelStamped {
+            messages: self.messages.saturating_add(other.messages),
+            by_card: self.by_card.saturating_add(other.by_card),
+            bound_ns: self.bound_ns.max(other.bound_ns),
+            clock_steps: self.clock_steps.saturating_add(other.clock_steps),
+        }
+    }
+
+    /// The clocks that stamped: `software`, or `software and hardware`.
+    pub fn source(&self) -> &'static str {
+        if self.by_card > 0 { "software and hardware" } else { "software" }
+    }
+}
+
 /// Messages sent and received, over the measured part of one or several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -145,6 +178,9 @@ pub struct Load {
     /// The clocks of both ends, of each run in order; empty where one clock stamps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub between: Vec<crate::between::Between>,
+    /// Messages that the kernel stamped; absent if it was not asked to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stamped: Option<KernelStamped>,
     /// Mean lengths of the messages.
     pub message_bytes: MessageBytes,
     /// Messages sent in the warm-up, which do not count.

@@ -10,6 +10,7 @@
 //!                        v                      v
 //!                     Streams: wait, read, write, accept
 //!                        ├── inject: harm on purpose, around any
+//!                        ├── stamped: the kernel's stamps, around `spin` and `block`
 //!                        ├── readiness: `spin`, `block`
 //!                        ├── below: `af_xdp`, datagrams without the kernel's stack
 //!                        ├── uring: `io_uring`, `io_uring_spin`
@@ -31,6 +32,7 @@ pub mod gateway;
 mod present;
 pub mod proxy;
 pub mod serve;
+pub mod stamps;
 mod stream;
 mod streams;
 pub mod tls;
@@ -38,5 +40,5 @@ pub mod tls;
 pub use backend::{BACKENDS, Backend, backend};
 pub use connection::Connection;
 pub use dialogue::Dialogue;
-pub use stream::inject;
+pub use stream::{inject, stamped};
 pub use streams::{BELL, RECEIVED_AHEAD_BYTES_MAX, Ready, StreamId, StreamRead, Streams, Write};

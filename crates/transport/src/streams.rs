@@ -1,6 +1,7 @@
 //! A set of byte streams as the code above sees it.
 
 use crate::connection::Connection;
+use crate::stamps::KernelStamps;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
@@ -139,6 +140,16 @@ pub trait Streams {
     /// can't.
     fn watch_readable(&mut self, _id: StreamId, _watch: bool) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// The kernel shall stamp the next write to the stream. Without effect in a set that is not
+    /// [`stamped`](crate::stamped).
+    fn stamp_next_write(&mut self, _id: StreamId) {}
+
+    /// Stamps of that write, and of the latest read since then. Call it after the answer was read:
+    /// the driver may stamp later than the write returns. Makes some system calls.
+    fn stamps(&mut self, _id: StreamId) -> KernelStamps {
+        KernelStamps::default()
     }
 }
 

@@ -51,6 +51,30 @@ pub(crate) fn client(scenario: &Scenario, subject: &Subject) -> Result<(), Scena
     Ok(inject(&path, &subject.inject, is_own, "its own client")?)
 }
 
+/// Checks that messages of a subject can be stamped, if the scenario asks for it.
+pub(crate) fn stamps(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> {
+    let every = scenario.load.stamp_every;
+    if every == 0 {
+        return Ok(());
+    }
+    let (key, backend) = ("load.stamp_every", &subject.backend);
+    let why = format!(
+        "the kernel stamps for backends spin and block, and subject {} has {backend}: set 0, or \
+         {}=spin",
+        subject.name,
+        key_of(subject, "backend")
+    );
+    require(backend::stamps(backend), key, every, why)?;
+    let why = format!(
+        "subject {} has a command, and only tickpath's own client reads the kernel's stamps: set 0",
+        subject.name
+    );
+    require(subject.command.is_empty(), key, every, why)?;
+    let why = "over TLS a read may hold several records, and the kernel stamps the read: set 0, or \
+               tls = false";
+    require(!scenario.tls && !subject.tls, key, every, why)
+}
+
 /// Checks that a backend carries what the scenario sends: connections, or datagrams.
 fn takes_messages(scenario: &Scenario, key: &str, name: &str) -> Result<(), OutOfRange> {
     if scenario.request.protocol == Protocol::Udp {

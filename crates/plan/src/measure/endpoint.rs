@@ -2,9 +2,10 @@
 
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
-use crate::process::endpoint::{SEGMENTS, SERIES};
+use crate::process::endpoint::SERIES;
 use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::segments::SEGMENTS;
 use crate::tables::endpoint::Protocol;
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;

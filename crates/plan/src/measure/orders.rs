@@ -4,6 +4,7 @@ use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::segments::SEGMENTS;
 use crate::tables::load::Model;
 use crate::tables::subject::{Dialect, Subject};
 
@@ -35,7 +36,11 @@ impl Measurement for Orders {
     }
 
     fn series(&self) -> Vec<&'static str> {
-        vec!["order", "cancel", "cycle", "send"]
+        [&["order", "cancel", "cycle", "send"][..], &SEGMENTS].concat()
+    }
+
+    fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
+        scenario.load.stamp_every > 0 || !SEGMENTS.contains(&series)
     }
 
     fn has_exchange(&self) -> bool {
@@ -77,7 +82,8 @@ impl Measurement for Orders {
             let why = "a session has one account; set load.connections = load.accounts";
             require(scenario.load.connections == scenario.load.accounts, &key, name, why)?;
         }
-        checks::client(scenario, subject)
+        checks::client(scenario, subject)?;
+        Ok(checks::stamps(scenario, subject)?)
     }
 
     fn words(&self) -> Words {
@@ -86,7 +92,7 @@ impl Measurement for Orders {
             ..Words::of_messages(&[
                 "TLS: the connection is plain.",
                 "The client's encoding of an order and its decoding of a reply: they lie outside the two stamps.",
-                "Single stages inside exchange and trader, and the kernel's own receive stamps.",
+                "Single stages inside exchange and trader, and without load.stamp_every the kernel's own stamps.",
             ])
         }
     }

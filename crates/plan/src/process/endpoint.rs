@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// Its series: a ping over a connection that is open, and the steps of a fresh one.
 pub const SERIES: [&str; 5] = ["ping", "connect", "handshake", "upgrade", "first_ping"];
-/// Segments of a stamped ping over UDP, from one stamp to the next; together they are the ping.
-pub const SEGMENTS: [&str; 4] =
-    ["application_to_queue", "queue_to_driver", "driver_to_kernel", "kernel_to_application"];
 /// Limit on the addresses of a name that are probed; each has series of its own.
 pub const ADDRESSES_MAX: usize = 16;
 /// `load.model` of a run whose pings may be lost: each lost one is recorded as the patience.

@@ -66,6 +66,9 @@ pub struct Load {
     pub amount: String,
     /// The first account's token; the next accounts have the next numbers.
     pub first_token: u64,
+    /// The kernel stamps one of so many orders, and its cancel, on its way out and its reply on the
+    /// way in; 0: none.
+    pub stamp_every: u64,
 }
 
 impl Default for Load {
@@ -84,6 +87,7 @@ impl Default for Load {
             price: "1".to_owned(),
             amount: "1".to_owned(),
             first_token: 3001,
+            stamp_every: 0,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::hlog::Totals;
 use crate::tick::{INTERVALS, STAGES};
-use crate::{Datagrams, DisturbedShare, Kind, Load, Moves, Percentiles, Series};
+use crate::{Datagrams, DisturbedShare, KernelStamped, Kind, Load, Moves, Percentiles, Series};
 use hdrhistogram::Histogram;
 use stats::{PERCENTILES, RUNS_FOR_INTERVAL_MIN, median_interval, percentiles};
 use std::collections::BTreeMap;
@@ -160,6 +160,7 @@ pub fn load(loads: &[Load]) -> Load {
         held_back: sum(|load| load.held_back),
         blocks_late: sum(|load| load.blocks_late),
         datagrams: datagrams(loads),
+        stamped: stamped(loads),
         message_bytes: first.message_bytes,
         warm_up_sent: sum(|load| load.warm_up_sent),
         lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
@@ -183,9 +184,27 @@ fn datagrams(loads: &[Load]) -> Option<Datagrams> {
     })
 }
 
+/// Those of several runs: adds up the messages, and keeps the worst bound.
+fn stamped(loads: &[Load]) -> Option<KernelStamped> {
+    let of_runs = loads.iter().filter_map(|load| load.stamped.clone());
+    of_runs.reduce(|sum, run| sum.and(&run))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stamped_messages_of_runs_add_up_and_the_worst_bound_stays() {
+        let run = |messages, by_card, bound_ns| Load {
+            stamped: Some(KernelStamped { messages, by_card, bound_ns, clock_steps: 1 }),
+            ..Load::default()
+        };
+        let both = load(&[run(3, 0, 90), Load::default(), run(4, 1, 70)]).stamped.unwrap();
+        let expected = KernelStamped { messages: 7, by_card: 1, bound_ns: 90, clock_steps: 2 };
+        assert_eq!((both.source(), both), ("software and hardware", expected));
+        assert_eq!(load(&[Load::default()]).stamped, None);
+    }
 
     /// Runs are paired by position, so the position must not shift.
     #[test]

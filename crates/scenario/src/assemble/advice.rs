@@ -2,11 +2,12 @@
 
 use plan::scenario::Measure;
 use plan::scenario::{FLOOR, Scenario};
+use plan::segments::{SEGMENTS, STAMPS};
 use plan::tables::load::Model;
 use record::merge::pooling;
 use record::noise::Noise;
 use record::text::counted;
-use record::{Datagrams, Kind, Subject};
+use record::{Datagrams, KernelStamped, Kind, Subject};
 
 /// An interval of a median wider than this share of the median is worth a warning.
 const INTERVAL_SHARE_MAX: f64 = 0.2;
@@ -120,6 +121,7 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
             patience_ns / 1_000_000,
         ));
     }
+    advice.extend(load.stamped.iter().flat_map(|stamped| of_stamps(subject, stamped)));
     if load.blocks_late > 0 {
         advice.push(format!(
             "{name} waited {} for a block that was not ready: make blocks earlier, or lower \
@@ -145,9 +147,63 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
     advice
 }
 
+/// Says which segments some stamped messages lack, and what the kernel's stamps don't show.
+fn of_stamps(subject: &Subject, stamped: &KernelStamped) -> Vec<String> {
+    let (name, messages) = (&subject.name, stamped.messages);
+    let lacking = |(segment, stamp): (&str, &str)| {
+        let series = subject.series(segment, Kind::Service);
+        let seen = series.map_or(0, |series| series.pooled.count);
+        (seen < messages).then(|| match seen {
+            0 => {
+                format!("{segment} of {name} has no row: the kernel or the driver gave no {stamp}.")
+            }
+            _ => format!(
+                "{segment} of {name} holds {seen} of {messages} stamped messages: others had no \
+                 {stamp}, or their reply was read together with other bytes."
+            ),
+        })
+    };
+    let mut said: Vec<String> = SEGMENTS.into_iter().zip(STAMPS).filter_map(lacking).collect();
+    if stamped.by_card > 0 {
+        said.push(format!(
+            "the network card stamped messages of {name} as well, by its own clock: segments \
+             between driver and wire are not judged."
+        ));
+    }
+    if stamped.clock_steps > 0 {
+        said.push(format!(
+            "the wall clock was set {} while the kernel stamped messages of {name} by it: segments \
+             of those seconds are wrong.",
+            counted(stamped.clock_steps, "time")
+        ));
+    }
+    said
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_segment_that_stamped_messages_lack_is_said() {
+        let rows = |counts: [u64; 4]| -> Subject {
+            let row = |(name, count): (&str, u64)| {
+                serde_json::json!({"name": name, "kind": "service", "unit": "ns",
+                                   "pooled": {"count": count, "p50": 100}})
+            };
+            let series: Vec<_> = SEGMENTS.into_iter().zip(counts).map(row).collect();
+            serde_json::from_value(serde_json::json!({"name": "a", "series": series})).unwrap()
+        };
+        let stamped = KernelStamped { messages: 9, ..KernelStamped::default() };
+        assert_eq!(of_stamps(&rows([9; 4]), &stamped), Vec::<String>::new());
+        let said = of_stamps(&rows([0, 9, 9, 7]), &stamped);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].starts_with("application_to_queue of a has no row"), "{said:?}");
+        assert!(said[1].starts_with("kernel_to_application of a holds 7 of 9"), "{said:?}");
+        let odd = KernelStamped { by_card: 1, clock_steps: 2, ..stamped };
+        let said = of_stamps(&rows([9; 4]), &odd);
+        assert!(said[0].contains("by its own clock") && said[1].contains("2 times"), "{said:?}");
+    }
 
     /// It was said once for each series of each subject: twelve times for one noisy machine.
     #[test]

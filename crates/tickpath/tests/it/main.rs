@@ -37,6 +37,7 @@ mod run;
 mod second_hour;
 mod security;
 mod side_by_side;
+mod stamps;
 mod stopped;
 mod support;
 mod sweep;

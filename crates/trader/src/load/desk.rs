@@ -4,13 +4,15 @@
 use crate::between::ways::Ways;
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
 use crate::load::lost::{Directions, Patience, slots_of};
+use crate::load::sending::{LANE_BYTES_MAX, Lane, UnsentMessage};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
+use crate::load::stamping::Stamping;
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
 use host::thread::Usage;
 use plan::tables::network::{FORWARD, REQUEST, REVERSE};
 use record::{Datagrams, Kind, Load, MessageBytes};
-use transport::{Ready, StreamId, StreamRead, Streams, Write};
+use transport::{Ready, StreamId, StreamRead, Streams};
 
 /// The series of a load, in the order of the indices below.
 pub(crate) static SERIES: [Series; 6] = [
@@ -40,10 +42,6 @@ pub(crate) const CANCEL_SERVICE: usize = 3;
 pub(crate) const CYCLE_SERVICE: usize = 4;
 pub(crate) const SEND_LATENESS: usize = 5;
 
-/// Bytes that wait in a lane whose socket is full. Beyond that the desk sends nothing until the
-/// socket takes some, and messages are late. It is half of one read, so that replies are read as
-/// fast as they are caused.
-const LANE_BYTES_MAX: usize = 32 * 1024;
 /// Limit on unanswered messages per lane; further ones wait and are late. Their replies stay below
 /// the megabyte after which an exchange takes a client for one that does not read.
 pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
@@ -51,30 +49,6 @@ pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
 const SILENCE_NS_MAX: u64 = 5_000_000_000;
 /// Interval between checks for that.
 const SILENCE_CHECK_NS: u64 = 100_000_000;
-
-/// One connection.
-pub(super) struct Lane {
-    stream: StreamId,
-    /// Encoded, but not taken by the kernel yet.
-    bytes: Vec<u8>,
-    /// The messages in `bytes`, each with the offset of its end.
-    unsent: Vec<UnsentMessage>,
-    /// It is in the desk's list of lanes to write.
-    dirty: bool,
-    watched: bool,
-    pub(super) unanswered: u32,
-    /// Time of the last read with data, or of the first message after nothing was owed.
-    quiet_since_ns: u64,
-    /// The highest sequence number answered so far, to detect replies out of order.
-    answered_sequence: u64,
-}
-
-#[derive(Clone, Copy)]
-struct UnsentMessage {
-    number: u64,
-    message: Message,
-    end: usize,
-}
 
 /// Sums for the mean lengths.
 #[derive(Default)]
@@ -87,12 +61,12 @@ struct Bytes {
 
 pub(crate) struct Desk<E: OrderProtocol> {
     pub(crate) clock: Clock,
-    streams: Box<dyn Streams>,
+    pub(super) streams: Box<dyn Streams>,
     pub(crate) entry: E,
     pub(super) lanes: Vec<Lane>,
     lane_of_stream: Vec<usize>,
     /// Lanes with bytes that no write has been tried for.
-    dirty: Vec<usize>,
+    pub(super) dirty: Vec<usize>,
     pub(super) in_flight: InFlight,
     pub(super) recorder: Recorder,
     /// Counters of the measured part.
@@ -116,6 +90,8 @@ pub(crate) struct Desk<E: OrderProtocol> {
     pub(super) patience: Option<Patience>,
     /// Whether a cancel's reply ends a cycle that is recorded.
     has_cycle: bool,
+    /// `None`: the kernel stamps nothing.
+    pub(super) stamping: Option<Stamping>,
 }
 
 impl<E: OrderProtocol> Desk<E> {
@@ -130,16 +106,7 @@ impl<E: OrderProtocol> Desk<E> {
         let mut lane_of_stream = vec![0; ids.iter().map(|id| id.index() + 1).max().unwrap_or(0)];
         let lanes = ids.iter().enumerate().map(|(lane, &stream)| {
             lane_of_stream[stream.index()] = lane;
-            Lane {
-                stream,
-                bytes: Vec::with_capacity(LANE_BYTES_MAX + 64 * 1024),
-                unsent: Vec::with_capacity(LANE_BYTES_MAX / 64),
-                dirty: false,
-                watched: false,
-                unanswered: 0,
-                quiet_since_ns: 0,
-                answered_sequence: 0,
-            }
+            Lane::new(stream)
         });
         Desk {
             clock,
@@ -165,7 +132,14 @@ impl<E: OrderProtocol> Desk<E> {
             broken: false,
             patience: None,
             has_cycle: true,
+            stamping: None,
         }
+    }
+
+    /// The kernel stamps some of its messages.
+    pub(crate) fn stamped(mut self, stamping: Stamping) -> Desk<E> {
+        self.stamping = Some(stamping);
+        self
     }
 
     /// Orders and cancels alike are requests.
@@ -247,6 +221,9 @@ impl<E: OrderProtocol> Desk<E> {
         self.entry.encode(message, number, account, &mut lane.bytes);
         let end = lane.bytes.len();
         lane.unsent.push(UnsentMessage { number, message, end });
+        if let Some(stamping) = &mut self.stamping {
+            stamping.append(index, (number, message), &mut self.in_flight);
+        }
         if lane.unanswered == 0 {
             lane.quiet_since_ns = self.clock.now_ns();
         }
@@ -268,72 +245,6 @@ impl<E: OrderProtocol> Desk<E> {
         }
         self.last_intended_ns = intended_ns;
         self.in_flight.unanswered += 1;
-    }
-
-    /// Writes what was appended, one call per lane.
-    #[inline]
-    pub(crate) fn flush(&mut self) {
-        while let Some(lane) = self.dirty.pop() {
-            self.lanes[lane].dirty = false;
-            // A lane with a full socket is written when the socket is ready again.
-            if !self.lanes[lane].watched && !self.lanes[lane].bytes.is_empty() {
-                self.flush_lane(lane);
-            }
-        }
-    }
-
-    /// The first stamp of invariant 6, the last instruction before the write, for every message of
-    /// the batch. The write that takes the last byte of a message stamps it again.
-    fn flush_lane(&mut self, index: usize) {
-        while self.write_lane(index) {}
-    }
-
-    /// One write. Returns whether the next datagram may follow.
-    fn write_lane(&mut self, index: usize) -> bool {
-        let lane = &mut self.lanes[index];
-        let one = lane.unsent.first().filter(|_| self.patience.is_some());
-        let end = one.map_or(lane.bytes.len(), |datagram| datagram.end);
-        let (n, stamp_ns) = match self.streams.write(lane.stream, &lane.bytes[..end]) {
-            Write::Bytes { n, stamp_ns } => (n, stamp_ns),
-            Write::Failed(error) => {
-                self.fail_lane(index, &error.to_string());
-                return false;
-            }
-        };
-        let whole = lane.unsent.iter().take_while(|unsent| unsent.end <= n).count();
-        for unsent in &lane.unsent[..whole] {
-            if let Some(order) = self.in_flight.order(unsent.number) {
-                let measured = order.measured;
-                let stamps = order.stamps(unsent.message);
-                stamps.sent_ns = stamp_ns;
-                // Ping-pong has no schedule, so nothing in it is late.
-                if measured && self.load.rate_per_second_offered.is_some() {
-                    let lateness_ns = stamp_ns.saturating_sub(stamps.intended_ns);
-                    self.recorder.record(SEND_LATENESS, lateness_ns);
-                }
-            }
-        }
-        if whole > 0 {
-            self.last_sent_ns = stamp_ns;
-        }
-        if let Some(patience) = &mut self.patience {
-            let sent = lane.unsent[..whole].iter().map(|one| (one.number, one.message));
-            patience.sent(sent, &mut self.in_flight);
-        }
-        lane.unsent.drain(..whole);
-        lane.unsent.iter_mut().for_each(|unsent| unsent.end -= n);
-        lane.bytes.drain(..n);
-        let watch = !lane.bytes.is_empty();
-        if watch && n > 0 && self.patience.is_some() {
-            return true;
-        }
-        if watch != lane.watched {
-            lane.watched = watch;
-            if let Err(error) = self.streams.watch_writable(lane.stream, watch) {
-                self.fail_lane(index, &error.to_string());
-            }
-        }
-        false
     }
 
     /// Waits as the backend does, and puts what it finds into `ready`.
@@ -359,19 +270,26 @@ impl<E: OrderProtocol> Desk<E> {
     /// The second stamp of invariant 6: the transport takes it right after the read returns.
     fn read(&mut self, lane: usize) {
         self.answered.clear();
-        match self.streams.read(self.lanes[lane].stream, self.entry.space(lane)) {
+        let read_bytes = match self.streams.read(self.lanes[lane].stream, self.entry.space(lane)) {
             StreamRead::Empty => return,
             StreamRead::Closed => return self.fail_lane(lane, "the other end closed it"),
             StreamRead::Failed(error) => return self.fail_lane(lane, &error.to_string()),
             StreamRead::Bytes { n, stamp_ns } => {
                 self.entry.filled(lane, n, stamp_ns);
                 self.lanes[lane].quiet_since_ns = stamp_ns;
+                n
             }
-        }
+        };
         let unsent_bytes = self.lanes[lane].bytes.len();
+        let (mut decoded_bytes, mut ended_read) = (0, false);
         loop {
             match self.entry.next(lane, &mut self.lanes[lane].bytes) {
-                Ok(Some(received)) => self.account_for(lane, received),
+                Ok(Some(received)) => {
+                    decoded_bytes += received.bytes;
+                    let was_answered = self.has_stamps(lane);
+                    self.account_for(lane, received);
+                    ended_read = self.has_stamps(lane) && !was_answered;
+                }
                 Ok(None) => break,
                 Err(why) => return self.fail_lane(lane, &why),
             }
@@ -380,6 +298,23 @@ impl<E: OrderProtocol> Desk<E> {
         if self.lanes[lane].bytes.len() > unsent_bytes && !self.lanes[lane].watched {
             self.flush_lane(lane);
         }
+        if self.has_stamps(lane) {
+            self.take_stamps(lane, ended_read && decoded_bytes == read_bytes);
+        }
+    }
+
+    /// Whether the lane's stamped message was just answered.
+    #[inline]
+    fn has_stamps(&self, lane: usize) -> bool {
+        self.stamping.as_ref().is_some_and(|stamping| stamping.is_answered(lane))
+    }
+
+    /// After the answer was recorded: reading the stamps is no part of it.
+    #[cold]
+    fn take_stamps(&mut self, lane: usize, ended_read: bool) {
+        let Some(stamping) = &mut self.stamping else { return };
+        let stamps = self.streams.stamps(self.lanes[lane].stream);
+        stamping.record(lane, stamps, ended_read, &mut self.recorder);
     }
 
     fn account_for(&mut self, lane: usize, received: ReceivedReply) {
@@ -408,13 +343,17 @@ impl<E: OrderProtocol> Desk<E> {
         if before != Progress::InFlight {
             return self.count_odd(before, counts);
         }
-        let sequence = stamps.sequence;
+        let (sequence, sent_ns) = (stamps.sequence, stamps.sent_ns);
         let order = *order;
         self.in_flight.unanswered -= 1;
         self.answered.push((received.reply, number));
         // The lane that owes the reply, whichever lane brought it.
         let owing = order.account % self.lanes.len();
         self.lanes[owing].unanswered -= 1;
+        if let Some(stamping) = self.stamping.as_mut().filter(|_| owing == lane) {
+            let both_ns = (sent_ns, received.first_byte_ns);
+            stamping.answered(lane, (number, message), order.measured, both_ns);
+        }
         let lane = &mut self.lanes[lane];
         if sequence < lane.answered_sequence {
             self.load.out_of_order += u64::from(counts);
@@ -449,7 +388,7 @@ impl<E: OrderProtocol> Desk<E> {
         }
     }
 
-    fn fail_lane(&mut self, lane: usize, why: &str) {
+    pub(super) fn fail_lane(&mut self, lane: usize, why: &str) {
         self.broken = true;
         self.failure.get_or_insert_with(|| {
             format!("connection {lane} of {} ended in mid-run: {why}", self.lanes.len())
@@ -520,6 +459,7 @@ impl<E: OrderProtocol> Desk<E> {
         let usage = host::thread::usage().since(self.usage);
         self.load.context_switches_involuntary = usage.context_switches_involuntary;
         self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;
+        self.load.stamped = self.stamping.map(Stamping::finish);
         self.recorder.finish(self.clock.now_ns());
         let ways = self.patience.and_then(Patience::into_ways);
         (self.load, self.failure, self.entry, ways)

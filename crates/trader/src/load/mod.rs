@@ -12,4 +12,6 @@ mod open_loop;
 mod ping_pong;
 pub(crate) mod progress;
 pub mod run;
+mod sending;
 mod session;
+mod stamping;

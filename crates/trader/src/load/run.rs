@@ -7,6 +7,7 @@ use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
+use crate::load::stamping::{self, Stamping};
 use crate::load::{bare, one_way, open_loop, ping_pong};
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
@@ -24,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::echo::bare::Bare;
 use transport::tls::{self, Connector, HandshakeError, TlsError};
-use transport::{Connection, Dialogue, StreamId, Streams, inject};
+use transport::{Connection, Dialogue, StreamId, Streams, inject, stamped};
 
 /// Time limit for connecting, and for each step of logging on.
 const LOG_ON: Duration = Duration::from_secs(5);
@@ -185,9 +186,17 @@ fn measure_over<E: OrderProtocol>(
 ) -> Result<ClientResult, TraderError> {
     let (streams, ids) = open_streams(plan, stop, clock, &mut entry)?;
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
-    let series = series(plan.wire, two_clocks.is_some());
-    let (recorder, drain): (Recorder, Drain) = recorder::recorder(series, plan.seconds);
+    let own = series(plan.wire, two_clocks.is_some());
+    let every = plan.load.stamp_every;
+    let all: Vec<Series> = match every {
+        0 => own.to_vec(),
+        _ => own.iter().cloned().chain(stamping::series()).collect(),
+    };
+    let (recorder, drain): (Recorder, Drain) = recorder::recorder(&all, plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
+    if every > 0 {
+        desk = desk.stamped(Stamping::new(every, ids.len(), own.len(), clock));
+    }
     if plan.wire.is_requests() {
         desk = desk.of_requests();
     }
@@ -241,7 +250,11 @@ fn open_streams<E: OrderProtocol>(
     entry: &mut E,
 ) -> Result<(Box<dyn Streams>, Vec<StreamId>), TraderError> {
     let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
-    let streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
+    let backend = transport::backend(&plan.backend)?;
+    let mut streams = backend.open(clock).map_err(open_failed)?;
+    if plan.load.stamp_every > 0 {
+        streams = stamped::around(streams, clock, backend.row.spins);
+    }
     let datagrams = datagrams(plan);
     let dialler =
         Dialler::new(&plan.target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());

@@ -6,7 +6,7 @@
 //! which nothing aligns with ours: it is reported, not used.
 
 mod arrival;
-mod control;
+pub(crate) mod control;
 mod drops;
 pub(crate) mod harm;
 mod received;
@@ -18,7 +18,7 @@ pub use crate::datagram::arrival::ArrivalSocket;
 pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
 pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome, is_full, sending};
-pub use crate::datagram::stamped::{KernelStamps, StampedSocket};
+pub use crate::datagram::stamped::StampedSocket;
 pub use plan::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 
 pub(crate) use crate::datagram::control::Control;

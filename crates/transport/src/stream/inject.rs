@@ -5,6 +5,7 @@
 //! It is deterministic: by count and by the clock, never at random.
 
 use crate::connection::Connection;
+use crate::stamps::KernelStamps;
 use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use plan::faults::Inject;
@@ -177,6 +178,14 @@ impl Streams for InjectedStreams {
 
     fn watch_readable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
         self.streams.watch_readable(id, watch)
+    }
+
+    fn stamp_next_write(&mut self, id: StreamId) {
+        self.streams.stamp_next_write(id);
+    }
+
+    fn stamps(&mut self, id: StreamId) -> KernelStamps {
+        self.streams.stamps(id)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Byte streams: what the kernel offers, and the decorator that does harm on purpose.
+//! Byte streams: what the kernel offers, and the decorators: harm on purpose, the kernel's stamps.
 //!
 //! See docs/decisions/001-streams-and-pacing.md.
 
@@ -7,6 +7,7 @@ mod harmed;
 pub mod inject;
 pub(crate) mod readiness;
 mod socket;
+pub mod stamped;
 pub(crate) mod uring;
 
 #[cfg(test)]

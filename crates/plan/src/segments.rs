@@ -1,0 +1,12 @@
+//! Segments of a stamped round trip.
+
+/// From one stamp to the next; together they are the round trip.
+pub const SEGMENTS: [&str; 4] =
+    ["application_to_queue", "queue_to_driver", "driver_to_kernel", "kernel_to_application"];
+/// The stamp that is missing where the end of a segment was not seen.
+pub const STAMPS: [&str; SEGMENTS.len()] = [
+    "transmit stamp at the queue (SCHED)",
+    "transmit stamp of the driver (SND, software)",
+    "receive stamp (software)",
+    "receive stamp (software)",
+];

@@ -1,0 +1,128 @@
+//! The desk's connections, and how it writes to them.
+
+use crate::load::desk::{Desk, SEND_LATENESS};
+use crate::load::session::{Message, OrderProtocol};
+use transport::{StreamId, Write};
+
+/// Bytes that wait in a lane whose socket is full. Beyond that the desk sends nothing until the
+/// socket takes some, and messages are late. It is half of one read, so that replies are read as
+/// fast as they are caused.
+pub(super) const LANE_BYTES_MAX: usize = 32 * 1024;
+
+/// One connection.
+pub(super) struct Lane {
+    pub(super) stream: StreamId,
+    /// Encoded, but not taken by the kernel yet.
+    pub(super) bytes: Vec<u8>,
+    /// The messages in `bytes`, each with the offset of its end.
+    pub(super) unsent: Vec<UnsentMessage>,
+    /// It is in the desk's list of lanes to write.
+    pub(super) dirty: bool,
+    pub(super) watched: bool,
+    pub(super) unanswered: u32,
+    /// Time of the last read with data, or of the first message after nothing was owed.
+    pub(super) quiet_since_ns: u64,
+    /// The highest sequence number answered so far, to detect replies out of order.
+    pub(super) answered_sequence: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct UnsentMessage {
+    pub(super) number: u64,
+    pub(super) message: Message,
+    pub(super) end: usize,
+}
+
+impl Lane {
+    pub(super) fn new(stream: StreamId) -> Lane {
+        Lane {
+            stream,
+            bytes: Vec::with_capacity(LANE_BYTES_MAX + 64 * 1024),
+            unsent: Vec::with_capacity(LANE_BYTES_MAX / 64),
+            dirty: false,
+            watched: false,
+            unanswered: 0,
+            quiet_since_ns: 0,
+            answered_sequence: 0,
+        }
+    }
+}
+
+impl<E: OrderProtocol> Desk<E> {
+    /// Writes what was appended, one call per lane.
+    #[inline]
+    pub(crate) fn flush(&mut self) {
+        while let Some(lane) = self.dirty.pop() {
+            self.lanes[lane].dirty = false;
+            // A lane with a full socket is written when the socket is ready again.
+            if !self.lanes[lane].watched && !self.lanes[lane].bytes.is_empty() {
+                self.flush_lane(lane);
+            }
+        }
+    }
+
+    /// The first stamp of invariant 6, the last instruction before the write, for every message of
+    /// the batch. The write that takes the last byte of a message stamps it again.
+    pub(super) fn flush_lane(&mut self, index: usize) {
+        while self.write_lane(index) {}
+    }
+
+    /// One write. Returns whether the next datagram may follow.
+    fn write_lane(&mut self, index: usize) -> bool {
+        let lane = &mut self.lanes[index];
+        let one = lane.unsent.first().filter(|_| self.patience.is_some());
+        let end = one.map_or(lane.bytes.len(), |datagram| datagram.end);
+        let until = |end: usize| {
+            let written = lane.unsent.iter().take_while(move |unsent| unsent.end <= end);
+            written.map(|unsent| (unsent.number, unsent.message))
+        };
+        let is_stamped = self.stamping.as_ref().is_some_and(|one| one.wants(index, until(end)));
+        if is_stamped {
+            self.streams.stamp_next_write(lane.stream);
+        }
+        let (n, stamp_ns) = match self.streams.write(lane.stream, &lane.bytes[..end]) {
+            Write::Bytes { n, stamp_ns } => (n, stamp_ns),
+            Write::Failed(error) => {
+                self.fail_lane(index, &error.to_string());
+                return false;
+            }
+        };
+        if let Some(stamping) = self.stamping.as_mut().filter(|_| is_stamped && n > 0) {
+            stamping.wrote(index, until(n));
+        }
+        let whole = until(n).count();
+        for unsent in &lane.unsent[..whole] {
+            if let Some(order) = self.in_flight.order(unsent.number) {
+                let measured = order.measured;
+                let stamps = order.stamps(unsent.message);
+                stamps.sent_ns = stamp_ns;
+                // Ping-pong has no schedule, so nothing in it is late.
+                if measured && self.load.rate_per_second_offered.is_some() {
+                    let lateness_ns = stamp_ns.saturating_sub(stamps.intended_ns);
+                    self.recorder.record(SEND_LATENESS, lateness_ns);
+                }
+            }
+        }
+        if whole > 0 {
+            self.last_sent_ns = stamp_ns;
+        }
+        if let Some(patience) = &mut self.patience {
+            let sent = lane.unsent[..whole].iter().map(|one| (one.number, one.message));
+            patience.sent(sent, &mut self.in_flight);
+        }
+        lane.unsent.drain(..whole);
+        lane.unsent.iter_mut().for_each(|unsent| unsent.end -= n);
+        lane.bytes.drain(..n);
+        let watch = !lane.bytes.is_empty();
+        if watch && n > 0 && self.patience.is_some() {
+            return true;
+        }
+        if watch != lane.watched {
+            lane.watched = watch;
+            if let Err(error) = self.streams.watch_writable(lane.stream, watch) {
+                self.fail_lane(index, &error.to_string());
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,236 @@
+//! Messages that the kernel stamps: which ones, and where their time goes.
+
+use crate::load::in_flight::{InFlight, Progress};
+use crate::load::session::Message;
+use clock::Clock;
+use clock::recorder::{Recorder, Series};
+use plan::segments::SEGMENTS;
+use record::{KernelStamped, Kind};
+use transport::stamps::{KernelStamps, Segments};
+
+/// A message by the number of its order.
+type Named = (u64, Message);
+
+/// A lane's chosen message; it has one at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Chosen {
+    None,
+    /// It waits in the lane's buffer.
+    Unsent(Named),
+    /// It was written in one piece.
+    Sent(Named),
+    /// Its reply was read.
+    Answered(Round),
+}
+
+/// A message from its write to its reply.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Round {
+    measured: bool,
+    sent_ns: u64,
+    replied_ns: u64,
+}
+
+/// The state of a load's stamped messages.
+pub(crate) struct Stamping {
+    every: u64,
+    segments: Segments,
+    /// Number of the first segment's series.
+    row: usize,
+    lanes: Vec<Chosen>,
+    counts: KernelStamped,
+}
+
+/// The series of stamped messages.
+pub(crate) fn series() -> impl Iterator<Item = Series> {
+    SEGMENTS.iter().map(|name| Series::new(name, Kind::Service))
+}
+
+impl Stamping {
+    /// Stamps one of `every` orders, and its cancel. Takes 200 ms.
+    pub(crate) fn new(every: u64, lanes: usize, row: usize, clock: Clock) -> Stamping {
+        Stamping {
+            every,
+            segments: Segments::new(clock),
+            row,
+            lanes: vec![Chosen::None; lanes],
+            counts: KernelStamped::default(),
+        }
+    }
+
+    /// One of each `every` orders has its turn. Which one moves on, so that each lane has its
+    /// share.
+    fn has_turn(&self, number: u64) -> bool {
+        number % self.every == number / self.every % self.every
+    }
+
+    /// Chooses a message that is appended to a lane, if it is its turn and the lane has no other.
+    #[inline]
+    pub(crate) fn append(&mut self, lane: usize, chosen: Named, in_flight: &mut InFlight) {
+        if !self.has_turn(chosen.0) {
+            return;
+        }
+        let is_free = match self.lanes[lane] {
+            Chosen::None => true,
+            Chosen::Unsent(_) | Chosen::Answered(_) => false,
+            // A datagram whose reply nobody waits for any more.
+            Chosen::Sent((number, message)) => in_flight
+                .order(number)
+                .is_none_or(|order| order.stamps(message).progress != Progress::InFlight),
+        };
+        if is_free {
+            self.lanes[lane] = Chosen::Unsent(chosen);
+        }
+    }
+
+    /// Whether the lane's next write, with these messages, shall be stamped.
+    #[inline]
+    pub(crate) fn wants(&self, lane: usize, mut written: impl Iterator<Item = Named>) -> bool {
+        match self.lanes[lane] {
+            Chosen::Unsent(chosen) => written.any(|one| one == chosen),
+            _ => false,
+        }
+    }
+
+    /// A write that was stamped took the messages `whole`. One that took the chosen message in part
+    /// stamped only that part.
+    pub(crate) fn wrote(&mut self, lane: usize, mut whole: impl Iterator<Item = Named>) {
+        if let Chosen::Unsent(chosen) = self.lanes[lane] {
+            let is_whole = whole.any(|one| one == chosen);
+            self.lanes[lane] = if is_whole { Chosen::Sent(chosen) } else { Chosen::None };
+        }
+    }
+
+    /// The reply to a message was read.
+    #[inline]
+    pub(crate) fn answered(
+        &mut self,
+        lane: usize,
+        answered: Named,
+        measured: bool,
+        (sent_ns, replied_ns): (u64, u64),
+    ) {
+        if self.lanes[lane] == Chosen::Sent(answered) {
+            self.lanes[lane] = Chosen::Answered(Round { measured, sent_ns, replied_ns });
+        }
+    }
+
+    /// After a read: whether the lane's chosen message has its reply.
+    #[inline]
+    pub(crate) fn is_answered(&self, lane: usize) -> bool {
+        matches!(self.lanes[lane], Chosen::Answered(_))
+    }
+
+    /// Records where the chosen message's time went. The receive stamp is that of the last byte of
+    /// the read, so that it counts only if the reply `ended_read`.
+    pub(crate) fn record(
+        &mut self,
+        lane: usize,
+        mut stamps: KernelStamps,
+        ended_read: bool,
+        recorder: &mut Recorder,
+    ) {
+        let Chosen::Answered(round) = std::mem::replace(&mut self.lanes[lane], Chosen::None) else {
+            return;
+        };
+        if !ended_read {
+            stamps.received_ns = None;
+        }
+        self.segments.refresh(round.replied_ns);
+        if !round.measured {
+            return;
+        }
+        self.counts.messages += 1;
+        self.counts.by_card += u64::from(stamps.card_sent_ns.or(stamps.card_received_ns).is_some());
+        let lengths = self.segments.of((round.sent_ns, stamps, round.replied_ns));
+        for (at, ns) in lengths.into_iter().enumerate() {
+            ns.into_iter().for_each(|ns| recorder.record(self.row + at, ns));
+        }
+    }
+
+    /// Counts and the bound, after the run.
+    pub(crate) fn finish(self) -> KernelStamped {
+        let wall = self.segments.wall();
+        KernelStamped { bound_ns: wall.bound_ns(), clock_steps: wall.steps(), ..self.counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clock::recorder::recorder;
+
+    fn stamping(every: u64, lanes: usize) -> Stamping {
+        Stamping::new(every, lanes, 0, Clock::calibrate())
+    }
+
+    /// With 16 accounts on 16 lanes each 64th order is one of the first lane.
+    #[test]
+    fn each_lane_has_its_share_of_stamps() {
+        let stamping = stamping(64, 16);
+        let mut of_lanes = [0; 16];
+        (0..64 * 64).filter(|number| stamping.has_turn(*number)).for_each(|number| {
+            of_lanes[number as usize % 16] += 1;
+        });
+        assert_eq!(of_lanes, [4; 16]);
+    }
+
+    #[test]
+    fn a_message_written_in_part_or_answered_by_another_is_not_recorded() {
+        let mut stamping = stamping(1, 1);
+        let mut in_flight = InFlight::new();
+        let [one, other] = [(1, Message::Order), (1, Message::Cancel)];
+        stamping.append(0, one, &mut in_flight);
+        stamping.append(0, other, &mut in_flight);
+        assert!(stamping.wants(0, [one, other].into_iter()), "the first one is chosen");
+        assert!(!stamping.wants(0, [other].into_iter()));
+        stamping.wrote(0, [].into_iter());
+        assert!(!stamping.wants(0, [one, other].into_iter()));
+        in_flight.open(1, 0, true).unwrap();
+        in_flight.order(1).unwrap().order.progress = Progress::InFlight;
+        stamping.append(0, one, &mut in_flight);
+        stamping.wrote(0, [one].into_iter());
+        stamping.answered(0, other, true, (5, 9));
+        assert!(!stamping.is_answered(0));
+        stamping.append(0, other, &mut in_flight);
+        assert!(!stamping.wants(0, [other].into_iter()), "the first one is still waited for");
+        in_flight.order(1).unwrap().order.progress = Progress::Lost;
+        stamping.append(0, other, &mut in_flight);
+        assert!(stamping.wants(0, [other].into_iter()));
+    }
+
+    /// A read that brought more than the reply has the stamp of its last byte.
+    #[test]
+    fn a_reply_that_did_not_end_its_read_has_no_receive_stamp() {
+        for ended_read in [true, false] {
+            let mut stamping = stamping(1, 1);
+            let series: Vec<Series> = series().collect();
+            let (mut recorder, drain) = recorder(&series, 1.0);
+            recorder.start(0);
+            let wall_ns = clock::wall_ns();
+            let sent_ns = stamping.segments.wall().clock_ns(wall_ns) - 10_000;
+            stamping.lanes[0] =
+                Chosen::Answered(Round { measured: true, sent_ns, replied_ns: sent_ns + 100_000 });
+            let stamps = KernelStamps {
+                queued_ns: Some(wall_ns),
+                driver_ns: Some(wall_ns + 2_000),
+                received_ns: Some(wall_ns + 50_000),
+                card_received_ns: Some(7),
+                ..KernelStamps::default()
+            };
+            stamping.record(0, stamps, ended_read, &mut recorder);
+            recorder.finish(1);
+            let mut log = Vec::new();
+            drain.run("t", &mut log, std::time::SystemTime::now(), 0, &|| ()).unwrap();
+            let totals = record::hlog::totals(&log[..]).unwrap();
+            let tags: Vec<&str> = totals.keys().map(String::as_str).collect();
+            let sent = ["t.application_to_queue.service", "t.queue_to_driver.service"];
+            let received = ["t.driver_to_kernel.service", "t.kernel_to_application.service"];
+            let has = |tag: &str| tags.contains(&tag);
+            assert!(sent.into_iter().all(has), "{tags:?}");
+            assert!(received.into_iter().all(|tag| has(tag) == ended_read), "{tags:?}");
+            let counts = stamping.finish();
+            assert_eq!((counts.messages, counts.by_card, counts.clock_steps), (1, 1, 0));
+        }
+    }
+}
