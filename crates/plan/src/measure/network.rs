@@ -6,6 +6,7 @@ use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
+use crate::segments::SEGMENTS;
 use crate::tables::load::Model;
 use crate::tables::network::{
     BULK_FLOWS_MAX, FORWARD, HEADER_BYTES, MESSAGE_BYTES_MAX, Protocol, REQUEST, REVERSE,
@@ -31,6 +32,7 @@ impl Measurement for Network {
             "load.seed",
             "load.accounts",
             "load.connections",
+            "load.stamp_every",
             "exchange.start",
             "exchange.cores",
             "exchange.gateways",
@@ -52,11 +54,15 @@ impl Measurement for Network {
     }
 
     fn series(&self) -> Vec<&'static str> {
-        vec![REQUEST, FORWARD, REVERSE, "send"]
+        [&[REQUEST, FORWARD, REVERSE, "send"][..], &SEGMENTS].concat()
     }
 
     fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
-        scenario.request.one_way || ![FORWARD, REVERSE].contains(&series)
+        match series {
+            FORWARD | REVERSE => scenario.request.one_way,
+            segment if SEGMENTS.contains(&segment) => scenario.load.stamp_every > 0,
+            _ => true,
+        }
     }
 
     fn has_exchange(&self) -> bool {
@@ -99,6 +105,10 @@ impl Measurement for Network {
             let why = "an echo over UDP has one thread: use 0";
             require(gateways == 0, "exchange.gateways", gateways, why)?;
         }
+        let (every, harm) = (scenario.load.stamp_every, scenario.request.inject);
+        let why = "request.inject changes which reply a read brings, and the kernel stamps the read: \
+                   set 0";
+        require(every == 0 || harm.is_none(), "load.stamp_every", every, why)?;
         let has_interface = !scenario.exchange.start || scenario.network == Between::Veth;
         let why = "af_xdp takes the queues of an interface, which loopback has not: use \"veth\"";
         require(has_interface || !is_below(scenario), "network", "loopback", why)?;
@@ -107,6 +117,7 @@ impl Measurement for Network {
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
         checks::client(scenario, subject)?;
+        checks::stamps(scenario, subject)?;
         let least = if scenario.request.one_way { STAMPED_BYTES } else { HEADER_BYTES };
         let bytes = subject.message_bytes;
         let holds = bytes == 0 || (least..=MESSAGE_BYTES_MAX).contains(&bytes);

@@ -79,6 +79,45 @@ fn a_reply_that_waits_for_the_client_is_between_kernel_and_application() {
     }
 }
 
+/// Requests over connections and over datagrams.
+#[test]
+fn segments_of_a_request_are_parts_of_its_round_trip() {
+    for protocol in ["request.protocol=tcp", "request.protocol=udp"] {
+        let runs = tempfile::tempdir().unwrap();
+        let sets = [
+            protocol,
+            "load.stamp_every=2",
+            "runs=1",
+            "warm_up_seconds=0.1",
+            "seconds=0.5",
+            "bare_seconds=0",
+            "hiccup_seconds=0",
+            "exchange.backend=block",
+            "subject.rust.backend=block",
+        ];
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let out = runs.path().display().to_string();
+        let done = tickpath().args(["run", "net-rr", "--out", &out]).args(sets).output().unwrap();
+        let table = text(&done.stdout);
+        assert!(!table.is_empty(), "{}", text(&done.stderr));
+        let record = record(&only_run(runs.path()));
+        assert!(!is_void(&record), "{table}");
+        let load = &rust(&record)["load"];
+        let stamped = load["stamped"]["messages"].as_u64().unwrap();
+        let received = load["received"].as_u64().unwrap();
+        assert!(stamped > 5 && stamped.abs_diff(received / 2) <= 2, "{load}");
+        for segment in SEGMENTS {
+            let count = figure(&record, "rust", segment, "count");
+            assert!(count >= stamped * 9 / 10, "{segment}: {count} of {stamped}\n{table}");
+        }
+        let least = |series: &str| figure(&record, "rust", series, "min");
+        let bound_ns = load["stamped"]["bound_ns"].as_u64().unwrap();
+        let sum: u64 = SEGMENTS.iter().map(|segment| least(segment)).sum();
+        let most = figure(&record, "rust", "request", "max");
+        assert!(sum > 0 && sum <= most + most / 500 + 2 * bound_ns, "{sum} {most}\n{table}");
+    }
+}
+
 /// One of eight orders: the others are as they would be without stamps, and no row has them.
 #[test]
 fn only_the_nth_order_is_stamped() {
@@ -102,8 +141,10 @@ fn what_can_not_be_stamped_says_why() {
         ("subject.rust.backend=io_uring", "the kernel stamps for backends spin and block"),
         ("subject.rust.command=[\"true\"]", "only tickpath's own client reads the kernel's stamps"),
         ("tls=true", "over TLS a read may hold several records"),
+        ("request.inject.drop_every=100", "request.inject changes which reply a read brings"),
     ] {
-        let done = output(&["run", "ping-pong", "--set", "load.stamp_every=4", "--set", set]);
+        let scenario = if set.starts_with("request") { "net-one-way" } else { "ping-pong" };
+        let done = output(&["run", scenario, "--set", "load.stamp_every=4", "--set", set]);
         let said = text(&done.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(done.status.code(), Some(2), "{said}");
         assert!(said.contains("load.stamp_every = 4") && said.contains(why), "{said}");
