@@ -69,7 +69,7 @@ fn a_scenario_has_the_keys_of_its_kind_alone() {
     expect!["about hiccup_seconds kind name runs seconds subject"].assert_eq(&keys("core-to-core"));
     expect!["about bare_seconds exchange hiccup_seconds kind load name network one_way request runs seconds subject warm_up_seconds"]
         .assert_eq(&keys("irq-topology"));
-    expect!["about audit bare_seconds exchange feed floor_seconds flow hiccup_seconds kind name network one_way risk runs seconds strategy subject tls trace warm_up_seconds"].assert_eq(&keys("tick-to-trade"));
+    expect!["about audit bare_seconds exchange feed floor_seconds flow hiccup_seconds kind load name network one_way risk runs seconds strategy subject tls trace warm_up_seconds"].assert_eq(&keys("tick-to-trade"));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn ticks_are_said_as_they_can_be() {
         "tick-to-trade",
         &["load.rate_per_second=1"],
         expect![[
-            r#"--set load.rate_per_second=1: there is no "load" in load.rate_per_second. There are: about, audit, bare_seconds, exchange, feed, floor_seconds, flow, hiccup_seconds, kind, name, network, one_way, risk, runs, seconds, strategy, subject, tls, trace, warm_up_seconds"#
+            r#"--set load.rate_per_second=1: there is no "rate_per_second" in load.rate_per_second. There are: stamp_every"#
         ]],
     );
     refused(

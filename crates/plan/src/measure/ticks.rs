@@ -5,6 +5,7 @@ use crate::measure::checks;
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
+use crate::segments::SEGMENTS;
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
 use crate::tables::ticks::{Pace, TRACE_MAX};
@@ -31,6 +32,7 @@ impl Measurement for Ticks {
             "network",
             "one_way",
             "trace",
+            "load.stamp_every",
             "subject.scheduling",
             "subject.backend",
             "subject.tls",
@@ -46,7 +48,11 @@ impl Measurement for Ticks {
 
     fn series(&self) -> Vec<&'static str> {
         let intervals = INTERVALS.iter().map(|interval| interval.name);
-        intervals.chain(STAGES.iter().map(|stage| stage.name)).collect()
+        intervals.chain(STAGES.iter().map(|stage| stage.name)).chain(SEGMENTS).collect()
+    }
+
+    fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
+        scenario.load.stamp_every > 0 || !SEGMENTS.contains(&series)
     }
 
     /// The trader's own interval: one between two machines may be unknown.
@@ -95,7 +101,8 @@ impl Measurement for Ticks {
     }
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
-        checks::client(scenario, subject)
+        checks::client(scenario, subject)?;
+        Ok(checks::stamps(scenario, subject)?)
     }
 
     fn words(&self) -> Words {

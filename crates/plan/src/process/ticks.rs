@@ -51,6 +51,9 @@ pub struct TickPlan {
     /// The file of samples, which is replaced: [`record::tick::SAMPLE_BYTES`] for each of the
     /// measured part.
     pub samples: String,
+    /// The kernel stamps the order of one of so many samples; 0: none.
+    #[serde(default)]
+    pub stamp_every: u64,
     /// Room for samples, made before the start. A run with more fails.
     #[serde(default = "default_samples")]
     pub samples_max: usize,
@@ -216,6 +219,7 @@ mod tests {
             one_way: OneWay::Tenth,
             hlog: "001.hlog".into(),
             samples: "001-rust.samples".into(),
+            stamp_every: 0,
             samples_max: 1_000,
             scenario: "tick-to-trade".into(),
             progress: false,

@@ -2,6 +2,7 @@
 //! up, and in which stage a delay shows.
 
 use crate::support::*;
+use plan::segments::SEGMENTS;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
@@ -42,6 +43,41 @@ const ALL: &[&str] = &[
     "accounted",
     "state",
 ];
+
+/// Where an order's time goes between the trader's write and its read of the reply.
+#[test]
+fn stamped_orders_split_the_way_to_the_exchange_and_back() {
+    let out = tempfile::tempdir().unwrap();
+    let sets = ["floor_seconds=0.3", "load.stamp_every=2"];
+    let done = run(out.path(), "tick-to-trade", &sets);
+    let record = left(out.path(), &done, ALL);
+    let table = text(&done.stdout);
+    for subject in ["rust", "floor"] {
+        let rows = record["subjects"].as_array().unwrap();
+        let load = &rows.iter().find(|row| row["name"] == subject).unwrap()["load"];
+        let stamped = load["stamped"]["messages"].as_u64().unwrap();
+        let samples = load["tick"][0]["samples"].as_u64().unwrap();
+        // A later order is not stamped while the reply to an earlier one is not there.
+        assert!(stamped > 10 && stamped <= samples / 2 + 1, "{stamped} of {samples}\n{table}");
+        let bound_ns = load["stamped"]["bound_ns"].as_u64().unwrap();
+        let figure = |name: &str, kind: &str, figure: &str| {
+            series(&record, subject, name, kind)["pooled"][figure].as_u64().unwrap()
+        };
+        let least = |segment: &str| figure(segment, "service", "min");
+        for (at, segment) in SEGMENTS.iter().enumerate() {
+            // Replies that are read together have one receive stamp.
+            let enough = if at < 2 { stamped * 9 / 10 } else { 1 };
+            let count = figure(segment, "service", "count");
+            assert!(count >= enough, "{segment}: {count} of {stamped}\n{table}");
+        }
+        let whole: u64 = SEGMENTS.iter().map(|segment| least(segment)).sum();
+        let most = figure("order_to_ack", "service", "max");
+        assert!(whole > 0 && whole <= most + most / 500 + 2 * bound_ns, "{whole} {most}\n{table}");
+        let out = least("application_to_queue") + least("queue_to_driver");
+        let most = figure("network_out", "stage", "max");
+        assert!(out <= most + most / 500 + 2 * bound_ns, "{out} {most}\n{table}");
+    }
+}
 
 fn stage(record: &Value, name: &str, figure: &str) -> u64 {
     series(record, "rust", name, "stage")["pooled"][figure].as_u64().unwrap()

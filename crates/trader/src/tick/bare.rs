@@ -66,6 +66,7 @@ pub(crate) fn run(
         .collect();
     let mut receiver = client.receiver;
     Ok(ThreadResult {
+        stamped: None,
         counts: client.counts,
         unanswered: client.unanswered,
         usage: host::thread::usage().since(usage),

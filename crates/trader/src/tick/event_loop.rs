@@ -24,6 +24,7 @@ use crate::tick::rehearsal::Rehearsal;
 use crate::tick::samples::Samples;
 use crate::tick::session::{OrderSession, Request, StampedReply};
 use crate::tick::stages::{DecidedTick, Stages};
+use crate::tick::stamped_orders::StampedOrders;
 use clock::Clock;
 use clock::recorder::Recorder;
 use engine::Side;
@@ -59,6 +60,8 @@ pub(crate) struct Parts {
     pub(crate) spins: bool,
     pub(crate) samples: Samples,
     pub(crate) trail: Option<AuditTrail>,
+    /// `None`: the kernel stamps no order.
+    pub(crate) stamped: Option<StampedOrders>,
     /// For the live view: intended event to gateway.
     pub(crate) shown: Option<Recorder>,
 }
@@ -135,6 +138,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     #[inline]
     fn tick(&mut self, n: usize, read_ns: u64) {
         let Some(passed) = self.stages.pass(&self.datagram[..n], read_ns) else { return };
+        let stamped = if passed.encoded > 0 { self.choose_stamped() } else { None };
         let written_ns = if passed.encoded > 0 { self.write() } else { 0 };
         let kernel_ns = self.parts.receiver.kernel_ns();
         if self.intended_from_ns.is_none() && passed.tick.kind == Kind::Live {
@@ -144,8 +148,30 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
             let measured = self.is_measured(passed.tick.intended_ns);
             let samples = measured.then_some(&mut self.parts.samples);
             self.stages.ordered(&passed, [kernel_ns, read_ns], written_ns, samples);
+            self.expect_stamps(stamped, written_ns);
         }
         self.after(n, &passed, [kernel_ns, read_ns], written_ns);
+    }
+
+    /// The sample of the order that is about to leave, if the kernel shall stamp it.
+    #[inline]
+    fn choose_stamped(&mut self) -> Option<u32> {
+        let Parts { stamped: Some(stamped), samples, connection, .. } = &mut self.parts else {
+            return None;
+        };
+        let place = Some(samples.next_place()).filter(|place| stamped.has_turn(*place))?;
+        connection.stamp_next_write();
+        Some(place)
+    }
+
+    /// Waits for the stamps of an order that left in one piece and has a sample.
+    #[inline]
+    fn expect_stamps(&mut self, place: Option<u32>, written_ns: u64) {
+        let Parts { stamped: Some(stamped), samples, .. } = &mut self.parts else { return };
+        let is_whole = written_ns > 0 && self.stages.outbox.bytes.is_empty();
+        if let Some(place) = place.filter(|place| is_whole && samples.next_place() == place + 1) {
+            stamped.left(place);
+        }
     }
 
     /// Without a datagram, keeps what the next tick needs in the caches.
@@ -265,16 +291,25 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     /// Reads the stream once.
     fn read(&mut self) {
         let session = &mut self.stages.session;
-        match self.parts.connection.read(session.space()) {
-            Ok(Some((n, stamp_ns))) => session.filled(n, stamp_ns),
+        let read_bytes = match self.parts.connection.read(session.space()) {
+            Ok(Some((n, stamp_ns))) => {
+                session.filled(n, stamp_ns);
+                n
+            }
             Ok(None) => return,
             Err(why) => return self.fail(why),
-        }
+        };
         let unsent_bytes = self.stages.outbox.bytes.len();
+        let (mut decoded_bytes, mut ended_read) = (0, false);
         loop {
             let Stages { session, outbox, .. } = &mut self.stages;
             match session.next(&mut outbox.bytes) {
-                Ok(Some(reply)) => self.reply(reply),
+                Ok(Some(reply)) => {
+                    decoded_bytes += reply.bytes;
+                    let was_answered = self.stamped_answer().is_some();
+                    self.reply(reply);
+                    ended_read = self.stamped_answer().is_some() && !was_answered;
+                }
                 Ok(None) => break,
                 Err(why) => return self.fail(why),
             }
@@ -282,6 +317,24 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         // Send a pong at once.
         if self.stages.outbox.bytes.len() > unsent_bytes {
             self.write();
+        }
+        if let Some(place) = self.stamped_answer() {
+            self.take_stamps(place, ended_read && decoded_bytes == read_bytes);
+        }
+    }
+
+    /// The sample whose stamped order was just answered.
+    #[inline]
+    fn stamped_answer(&self) -> Option<u32> {
+        self.parts.stamped.as_ref().and_then(StampedOrders::answered)
+    }
+
+    /// Off the path, after the reply has its stamp.
+    #[cold]
+    fn take_stamps(&mut self, place: u32, ended_read: bool) {
+        let Parts { stamped, samples, connection, .. } = &mut self.parts;
+        if let (Some(stamped), Some(sample)) = (stamped, samples.get(place)) {
+            stamped.take(sample, connection.stamps(), ended_read);
         }
     }
 
@@ -293,6 +346,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
                 let answered = self.stages.apply(&report, first_byte_ns, bytes, trail);
                 if let Some(place) = answered.and_then(|order| order.sample) {
                     self.parts.samples.replied(place, report.stamps, first_byte_ns);
+                    self.parts.stamped.iter_mut().for_each(|stamped| stamped.replied(place));
                     self.show(place);
                 }
             }

@@ -40,6 +40,7 @@ fn bench() -> Bench {
         connection: OrderStream::new(Box::new(script.clone()), StreamId(0)),
         spins: true,
         samples: Samples::with_room(2_000),
+        stamped: None,
         trail: None,
         shown: None,
     };

@@ -19,3 +19,4 @@ mod samples;
 mod series;
 mod session;
 mod stages;
+mod stamped_orders;

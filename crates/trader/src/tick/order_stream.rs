@@ -2,6 +2,7 @@
 
 use crate::tick::samples::Samples;
 use crate::tick::stages::Outbox;
+use transport::stamps::KernelStamps;
 use transport::{Ready, StreamId, StreamRead, Streams, Write};
 
 /// One stream.
@@ -16,6 +17,17 @@ pub(crate) struct OrderStream {
 impl OrderStream {
     pub(crate) fn new(streams: Box<dyn Streams>, stream: StreamId) -> OrderStream {
         OrderStream { streams, stream, watched: false, ready: Vec::with_capacity(8) }
+    }
+
+    /// The kernel shall stamp the next write.
+    #[inline]
+    pub(crate) fn stamp_next_write(&mut self) {
+        self.streams.stamp_next_write(self.stream);
+    }
+
+    /// Stamps of that write, and of the latest read since then.
+    pub(crate) fn stamps(&mut self) -> KernelStamps {
+        self.streams.stamps(self.stream)
     }
 
     /// Writes the outbox. Returns the stamp taken right before the system call, 0 without one.

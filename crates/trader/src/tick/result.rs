@@ -6,6 +6,7 @@ use crate::tick::clock_source::ClockSource;
 use crate::tick::counts::TickCounts;
 use crate::tick::phase::orders_of;
 use crate::tick::series::{errors_ns, judge, withheld, write_log};
+use crate::tick::stamped_orders::{Lengths, StampedResult};
 use audit::{LogResult, Windows};
 use clock::utc::Time;
 use host::measuring::MeasuringError;
@@ -13,8 +14,8 @@ use host::thread::Usage;
 use plan::process::ticks::TickPlan;
 use record::between::Between;
 use record::tick::{Audit, MarketMaking, Point, Sample, Tick};
-use record::{self, ClientResult, Load, MessageBytes};
-use std::collections::BTreeMap;
+use record::{self, ClientResult, KernelStamped, Load, MessageBytes};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::SystemTime;
@@ -24,6 +25,7 @@ use wire::administration::Description;
 /// The measuring thread's result.
 pub(crate) struct ThreadResult {
     pub(crate) samples: Vec<Sample>,
+    pub(crate) stamped: Option<StampedResult>,
     pub(crate) counts: TickCounts,
     pub(crate) unanswered: u64,
     pub(crate) usage: Usage,
@@ -117,7 +119,8 @@ pub(crate) fn assemble(
         withheld: time.refused.clone(),
         ..between
     });
-    let written = write(plan, log, &samples, &time.refused, started);
+    let (stamped, lengths) = stamped_of(&samples, finished.stamped.take());
+    let written = write(plan, log, (&samples, &lengths), &time.refused, started);
     let (tick, exchange) = {
         let mut tick = tick(&finished, time);
         tick.samples = judged.whole;
@@ -137,21 +140,31 @@ pub(crate) fn assemble(
     ClientResult {
         complete,
         failures,
-        load: Load { between: between.into_iter().collect(), ..load(&finished, tick) },
+        load: Load { between: between.into_iter().collect(), stamped, ..load(&finished, tick) },
         clock: record::Clock::of(&clock),
         exchange,
     }
 }
 
+/// Counts and segments of stamped orders, of samples that count.
+fn stamped_of(
+    samples: &[Sample],
+    stamped: Option<StampedResult>,
+) -> (Option<KernelStamped>, HashMap<u64, Lengths>) {
+    let Some(StampedResult { counts, lengths }) = stamped else { return (None, HashMap::new()) };
+    let messages = samples.iter().filter(|sample| lengths.contains_key(&sample.number)).count();
+    (Some(KernelStamped { messages: messages as u64, ..counts }), lengths)
+}
+
 fn write(
     plan: &TickPlan,
     log: Log,
-    samples: &[Sample],
+    (samples, stamped): (&[Sample], &HashMap<u64, Lengths>),
     withheld: &BTreeMap<String, String>,
     (started, start_ns): (SystemTime, u64),
 ) -> Result<(), TraderError> {
     let mut series = io::BufWriter::new(log.series);
-    write_log(samples, withheld, &plan.subject, &mut series, started, start_ns)
+    write_log((samples, stamped), withheld, &plan.subject, &mut series, started, start_ns)
         .and_then(|()| series.flush())
         .map_err(failed(&plan.hlog))?;
     record::tick::samples::write(log.samples, samples).map_err(failed(&plan.samples))

@@ -15,6 +15,7 @@ use crate::tick::session::OrderSession;
 use crate::tick::session::exchange::ExchangeSession;
 use crate::tick::session::raw::RawSession;
 use crate::tick::stages::Stages;
+use crate::tick::stamped_orders::StampedOrders;
 use crate::tick::{bare, clock_source, result};
 use audit::Auditor;
 use clock::recorder::{Drain, Recorder, Series, recorder};
@@ -31,7 +32,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::datagram::DatagramReceiver;
-use transport::{Connection, inject};
+use transport::{Connection, inject, stamped};
 
 /// The series of the live view.
 const SHOWN: [Series; 1] = [Series::new("tick_to_gateway", Kind::Response)];
@@ -204,7 +205,10 @@ impl Own<'_> {
         let Own { plan, dialler, stop, clock, is_shared, audit, shown, memory_locked } = self;
         let backend = transport::backend(&plan.backend)?;
         let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
-        let streams = backend.open_beside(clock, receiver.as_fd()).map_err(open_failed)?;
+        let mut streams = backend.open_beside(clock, receiver.as_fd()).map_err(open_failed)?;
+        if plan.stamp_every > 0 {
+            streams = stamped::around(streams, clock, backend.row.spins);
+        }
         let streams = dialler.around(streams, clock);
         let mut streams = inject::around(streams, &plan.inject, clock);
         let stream = streams.add(stream).map_err(open_failed)?;
@@ -218,6 +222,8 @@ impl Own<'_> {
             spins,
             samples,
             trail: audit.map(|auditor| AuditTrail::new(auditor, instrument)),
+            stamped: (plan.stamp_every > 0)
+                .then(|| StampedOrders::new(plan.stamp_every, plan.samples_max, clock)),
             shown,
         };
         let mut ticks = TickLoop::new(stages, rehearsal, parts);
@@ -299,5 +305,6 @@ fn finish<M: TradingLogic, L: OrderSession>(
         description: course.description,
         memory_locked,
         samples: parts.samples.into_all(),
+        stamped: parts.stamped.map(StampedOrders::finish),
     }
 }

@@ -1,12 +1,13 @@
 //! Checks the stamps of a run, and makes series of them.
 
+use crate::tick::stamped_orders::{self, Lengths};
 use clock::recorder::{self, INTERVAL_NS, Interval, Series};
 use clock::time_base::one_way;
 use clock::utc::Time;
 use plan::tables::one_way::OneWay;
 use record::Kind;
 use record::tick::{AT_EXCHANGE, INTERVALS, POINTS, Point, STAGES, Sample};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::time::SystemTime;
 
@@ -172,12 +173,13 @@ fn median(samples: &[Sample], from: usize, to: usize) -> Option<u64> {
     (!lengths.is_empty()).then(|| *lengths.select_nth_unstable(middle).1)
 }
 
-/// Writes the samples, in order of sending, as an HdrHistogram log with one interval per second.
+/// Writes the samples, in order of sending, as an HdrHistogram log with one interval per second,
+/// and the segments of those that the kernel stamped, by number.
 ///
 /// # Errors
 /// If the log can't be written.
 pub(crate) fn write_log(
-    samples: &[Sample],
+    (samples, stamped): (&[Sample], &HashMap<u64, Lengths>),
     withheld: &BTreeMap<String, String>,
     subject: &str,
     log: &mut dyn Write,
@@ -186,7 +188,8 @@ pub(crate) fn write_log(
 ) -> io::Result<()> {
     let mut all = series();
     all.retain(|(series, ..)| !withheld.contains_key(&series.own_tag()));
-    let names: Vec<Series> = all.iter().map(|(series, ..)| series.clone()).collect();
+    let mut names: Vec<Series> = all.iter().map(|(series, ..)| series.clone()).collect();
+    names.extend(stamped_orders::series().filter(|_| !stamped.is_empty()));
     let mut rest = samples;
     let mut begin_ns = start_ns;
     let mut next = |interval: Option<Box<Interval>>| {
@@ -206,7 +209,7 @@ pub(crate) fn write_log(
             _ => end_ns,
         };
         let mut interval = interval.unwrap_or_else(|| {
-            let histograms = all.iter().map(|_| recorder::histogram()).collect();
+            let histograms = names.iter().map(|_| recorder::histogram()).collect();
             Box::new(Interval { start_ns: 0, end_ns: 0, histograms })
         });
         interval.histograms.iter_mut().for_each(hdrhistogram::Histogram::reset);
@@ -217,6 +220,10 @@ pub(crate) fn write_log(
                 if from_ns > 0 && to_ns > 0 {
                     histogram.saturating_record(to_ns.saturating_sub(from_ns));
                 }
+            }
+            let lengths = stamped.get(&sample.number).into_iter().flatten();
+            for (histogram, ns) in interval.histograms[all.len()..].iter_mut().zip(lengths) {
+                ns.iter().for_each(|ns| histogram.saturating_record(*ns));
             }
         }
         begin_ns = end_ns;

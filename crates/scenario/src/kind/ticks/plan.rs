@@ -101,6 +101,7 @@ pub fn tick_plan(scenario: &Scenario, index: usize, target: String) -> TickPlan 
         one_way: scenario.one_way,
         hlog: String::new(),
         samples: String::new(),
+        stamp_every: scenario.load.stamp_every,
         samples_max: samples_room(scenario),
         scenario: scenario.name.clone(),
         progress: false,

@@ -137,6 +137,7 @@ pub fn plan(directory: &std::path::Path, target: &str, clock: Clock, flow: Flow)
         one_way: OneWay::Tenth,
         hlog: file("001.hlog"),
         samples: file("001.t.samples"),
+        stamp_every: 0,
         samples_max: 10_000,
         scenario: "a-test".into(),
         progress: false,

@@ -1,0 +1,110 @@
+//! Orders that the kernel stamps on their way out, and their replies on the way in.
+
+use clock::Clock;
+use clock::recorder::Series;
+use plan::segments::SEGMENTS;
+use record::tick::{Point, Sample};
+use record::{KernelStamped, Kind};
+use std::collections::HashMap;
+use transport::stamps::{KernelStamps, Segments};
+
+/// Lengths of [`SEGMENTS`], ns.
+pub(crate) type Lengths = [Option<u64>; SEGMENTS.len()];
+
+/// The stamped orders of a run.
+pub(crate) struct StampedOrders {
+    every: u64,
+    segments: Segments,
+    /// The sample whose order was stamped; there is one at a time.
+    awaited: Option<u32>,
+    /// The sample whose reply was just read.
+    answered: Option<u32>,
+    /// By the number of their samples.
+    all: Vec<(u64, Lengths)>,
+    by_card: u64,
+}
+
+/// The result: segments by the number of a sample, and counts.
+pub(crate) struct StampedResult {
+    pub(crate) lengths: HashMap<u64, Lengths>,
+    pub(crate) counts: KernelStamped,
+}
+
+/// The series of stamped orders.
+pub(crate) fn series() -> impl Iterator<Item = Series> {
+    SEGMENTS.iter().map(|name| Series::new(name, Kind::Service))
+}
+
+impl StampedOrders {
+    /// One of `every` samples. Takes 200 ms.
+    pub(crate) fn new(every: u64, samples_max: usize, clock: Clock) -> StampedOrders {
+        // Not zero: memory that is only promised reads as zero too.
+        let max = samples_max / every as usize + 1;
+        let mut all = vec![(u64::MAX, [Some(u64::MAX); SEGMENTS.len()]); max];
+        all.clear();
+        StampedOrders {
+            every,
+            segments: Segments::new(clock),
+            awaited: None,
+            answered: None,
+            all,
+            by_card: 0,
+        }
+    }
+
+    /// Whether the order of the next sample shall be stamped.
+    #[inline]
+    pub(crate) fn has_turn(&self, place: u32) -> bool {
+        self.awaited.is_none() && u64::from(place).is_multiple_of(self.every)
+    }
+
+    /// The order of that sample left in one piece, stamped.
+    pub(crate) fn left(&mut self, place: u32) {
+        self.awaited = Some(place);
+    }
+
+    /// The reply to the order of that sample was read.
+    #[inline]
+    pub(crate) fn replied(&mut self, place: u32) {
+        if self.awaited == Some(place) {
+            (self.awaited, self.answered) = (None, Some(place));
+        }
+    }
+
+    /// After a read: the sample whose stamps are to be taken.
+    #[inline]
+    pub(crate) fn answered(&self) -> Option<u32> {
+        self.answered
+    }
+
+    /// Keeps the stamps of the sample's order. The receive stamp is that of the last byte of the
+    /// read, so that it counts only if the reply `ended_read`.
+    pub(crate) fn take(&mut self, sample: &Sample, mut stamps: KernelStamps, ended_read: bool) {
+        self.answered = None;
+        if !ended_read {
+            stamps.received_ns = None;
+        }
+        let [sent_ns, replied_ns] =
+            [Point::Sent, Point::Replied].map(|point| sample.stamps[point as usize]);
+        if self.all.len() < self.all.capacity() {
+            self.by_card += u64::from(stamps.card_sent_ns.or(stamps.card_received_ns).is_some());
+            let lengths = self.segments.of((sent_ns, stamps, replied_ns));
+            self.all.push((sample.number, lengths));
+        }
+        self.segments.refresh(replied_ns);
+    }
+
+    /// After the run.
+    pub(crate) fn finish(self) -> StampedResult {
+        let wall = self.segments.wall();
+        StampedResult {
+            counts: KernelStamped {
+                messages: self.all.len() as u64,
+                by_card: self.by_card,
+                bound_ns: wall.bound_ns(),
+                clock_steps: wall.steps(),
+            },
+            lengths: self.all.into_iter().collect(),
+        }
+    }
+}
