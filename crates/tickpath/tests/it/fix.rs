@@ -16,20 +16,20 @@ use transport::Connection;
 use transport::tls::Connector;
 
 #[path = "../../../fix-gateway/tests/it/client.rs"]
-mod client;
+pub mod client;
 
-type Client = client::Client<Connection>;
+pub type Client = client::Client<Connection>;
 
 /// An exchange with a FIX port, ended with the value.
-struct Exchange {
+pub struct Exchange {
     child: Child,
     lines: BufReader<ChildStdout>,
     /// The first line.
-    ready: Value,
+    pub ready: Value,
 }
 
 impl Exchange {
-    fn start(store: &Path, more: &[&str]) -> Exchange {
+    pub fn start(store: &Path, more: &[&str]) -> Exchange {
         let mut child = tickpath()
             .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block", "--book", "empty"])
             .args(["--fix", "127.0.0.1:0", "--fix-store"])
@@ -50,7 +50,7 @@ impl Exchange {
         self.ready["fix"].as_str().unwrap()
     }
 
-    fn dial(&self) -> TcpStream {
+    pub fn dial(&self) -> TcpStream {
         let stream = TcpStream::connect(self.fix()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream
@@ -73,7 +73,7 @@ impl Drop for Exchange {
     }
 }
 
-fn password(token: &str) -> Proof {
+pub fn password(token: &str) -> Proof {
     Proof::Password { username: "fund".to_owned(), password: token.to_owned() }
 }
 
@@ -81,7 +81,7 @@ fn signed(token: &'static str) -> Proof {
     Proof::Signed { username: "fund".to_owned(), sign: Box::new(move |text| sign(text, token)) }
 }
 
-fn limit(id: &str, side: u8, quantity: &str) -> String {
+pub fn limit(id: &str, side: u8, quantity: &str) -> String {
     format!("35=D|11={id}|55=BTC_USDT|54={side}|60=@|38={quantity}|40=2|44=100")
 }
 
