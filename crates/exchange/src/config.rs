@@ -113,6 +113,9 @@ pub enum ConfigError {
     /// The journal's register can't be used.
     #[error(transparent)]
     Register(#[from] RegisterError),
+    /// The journal's file of terms can't be used.
+    #[error(transparent)]
+    Terms(#[from] replica::term::TermsError),
     /// There is a feed or a flow, but no clock to stamp its ticks.
     #[error("a feed or a flow needs a clock: give the exchange that of its streams")]
     NoClock,

@@ -64,6 +64,8 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     let Journal { directory, options } = journal;
     let identity = Identity { instruments: shape.0, limits: shape.1 };
     let (appender, replayed) = journal::open(directory, identity, *options)?;
+    // Before the first input of this start: an earlier primary's follower must tell them apart.
+    replica::term::begin(directory, replayed.next_sequence, options.replication.is_some())?;
     let ReplayedJournal { engine, client_ids, next_sequence, cut, snapshots_rejected, .. } =
         replayed;
     if script.is_some() && next_sequence > 0 {
@@ -81,7 +83,6 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     let ahead_ns = time_ns(&engine).saturating_sub((config.wall_ns)());
     let open_orders = client_orders(&engine, &client_ids, accounts.len() as u32);
     let known = known(&engine, &accounts);
-    let appender = (appender, options.mode);
     let sequencer =
         Sequencer::journaled(engine, shape, appender, start, inputs_max).map_err(start_error)?;
     let mut entry = entry(config, sequencer, register, known);

@@ -3,7 +3,7 @@
 
 use crate::account::sessions::EXCHANGE_ACCOUNT;
 use engine::{Command, Engine, EngineLimits, Event, Input, NewOrder, Reject, Side};
-use journal::{AppendError, Appender, JournalState, Mode};
+use journal::{AppendError, Appender, JournalState};
 use std::hint::black_box;
 use std::time::Duration;
 use wire::ClientId;
@@ -45,7 +45,7 @@ pub(crate) enum StartError {
 pub(crate) struct Sequencer {
     engine: Engine,
     journal: Appender,
-    /// Whether answers wait until the journal is durable.
+    /// Whether answers wait until the journal is durable, or a follower has it.
     sync: bool,
     /// Number of recovered inputs.
     recovered: u64,
@@ -76,9 +76,8 @@ impl Sequencer {
         inputs_max: usize,
     ) -> Result<Sequencer, StartError> {
         let engine = Engine::new(instruments, limits);
-        let (journal, sync) = (Appender::none(), false);
         let shape = (instruments, limits);
-        Sequencer::begin(engine, shape, (journal, sync), start, inputs_max)
+        Sequencer::journaled(engine, shape, Appender::none(), start, inputs_max)
     }
 
     /// The same with a journal, which holds all inputs of `engine` so far; `start` follows before
@@ -87,19 +86,9 @@ impl Sequencer {
     /// # Errors
     /// If the engine rejects a command of the start, or the journal does not take it.
     pub fn journaled(
-        engine: Engine,
-        shape: (u16, EngineLimits),
-        (journal, mode): (Appender, Mode),
-        start: Vec<Command>,
-        inputs_max: usize,
-    ) -> Result<Sequencer, StartError> {
-        Sequencer::begin(engine, shape, (journal, mode == Mode::Sync), start, inputs_max)
-    }
-
-    fn begin(
         mut engine: Engine,
         (instruments, limits): (u16, EngineLimits),
-        (mut journal, sync): (Appender, bool),
+        mut journal: Appender,
         start: Vec<Command>,
         inputs_max: usize,
     ) -> Result<Sequencer, StartError> {
@@ -113,8 +102,8 @@ impl Sequencer {
             engine,
             // Each order took an input, so no order has a number above this.
             orders: journal.next_sequence(),
+            sync: journal.is_sync(),
             journal,
-            sync,
             recovered,
             instruments,
             limits,
@@ -164,6 +153,11 @@ impl Sequencer {
     /// The state of the journal's writer, for any thread.
     pub fn journal_watch(&self) -> journal::Watch {
         self.journal.watch()
+    }
+
+    /// For the thread that ships the journal to a follower; `None` without one.
+    pub fn journal_shipping(&self) -> Option<journal::Shipping> {
+        self.journal.shipping()
     }
 
     /// Why the journal has failed, if it has.

@@ -276,6 +276,10 @@ impl Shared {
                 None => receive(&mut stream, &mut frames)?,
             };
         };
+        // Otherwise records that it has never seen would count as acknowledged.
+        if next > self.shipping.written() {
+            return Err(FrameError::Invalid("next record").into());
+        }
         self.heard_ns.store(monotonic_ns(), Ordering::Relaxed);
         self.shipping.acknowledge(next);
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = None;

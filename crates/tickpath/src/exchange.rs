@@ -7,6 +7,7 @@ use crate::exit::DONE;
 use crate::fix::{FixThread, Shared};
 use crate::plant;
 use crate::process::{bind, die_with, raise_descriptors, say, say_ready};
+use crate::replicate;
 use crate::secure::Secure;
 use crate::security_log;
 use crate::snapshots::Snapshots;
@@ -97,6 +98,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
+    let shipper = replicate::start(arguments, &exchange, &threads.allowed)?;
     let allowed = threads.allowed.clone();
     let mut entrance = Entrance::new(arguments, threads, secure.as_ref(), (limits, clock))?;
     let shared = Shared {
@@ -111,6 +113,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let rejections = listen(entrance, &mut exchange, secure.as_ref(), &stop)?;
     let fix = fix.map(FixThread::join);
     let closed = exchange.close_journal();
+    let replicated = shipper.map(replicate::end);
     if let Some(snapshots) = snapshots {
         snapshots.end();
     }
@@ -123,6 +126,9 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     }
     if let Some(fix) = fix {
         all["fix"] = fix?;
+    }
+    if let Some(replicated) = replicated {
+        all["replica"] = replicated;
     }
     let result = ExchangeResult {
         orders: counts.orders,
@@ -249,7 +255,8 @@ fn journal(arguments: &ExchangeArguments) -> Option<Journal> {
     };
     let directory = arguments.journal.clone()?;
     let core = arguments.journal_core;
-    let options = journal::Options { mode, core, ..journal::Options::default() };
+    let replication = replicate::replication(&arguments.replicate);
+    let options = journal::Options { mode, core, replication, ..journal::Options::default() };
     Some(Journal { directory, options })
 }
 

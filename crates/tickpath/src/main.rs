@@ -29,6 +29,7 @@ mod progress;
 mod project;
 mod race;
 mod replay;
+mod replicate;
 mod report;
 mod run;
 mod scenarios;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         cli::Command::Noise(arguments) => noise::noise(&arguments),
         cli::Command::Cloud(arguments) => cloud::cloud(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
+        cli::Command::Follower(arguments) => replicate::follower(&arguments),
         cli::Command::Gateway(arguments) => gateway::gateway(&arguments),
         cli::Command::FanOut(arguments) => fan_out::fan_out(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),

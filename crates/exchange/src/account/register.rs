@@ -12,13 +12,13 @@
 //! - Earlier versions wrote only the id.
 
 use crate::setup::instruments::Instruments;
+use replica::register::NAME;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-const NAME: &str = "register";
 const NAME_UNFINISHED: &str = "register.new";
 
 /// Why a journal's register can't be used.

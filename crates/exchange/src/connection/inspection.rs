@@ -55,6 +55,11 @@ impl Exchange {
         self.recovery.as_ref().map(|_| self.entry.core.sequencer.journal_watch())
     }
 
+    /// For a thread that ships the journal to a follower; `None` without one.
+    pub fn journal_shipping(&self) -> Option<journal::Shipping> {
+        self.entry.core.sequencer.journal_shipping()
+    }
+
     /// Writes all inputs that the journal has taken, and closes it. Call it last.
     ///
     /// # Errors

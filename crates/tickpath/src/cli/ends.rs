@@ -2,6 +2,7 @@
 //! clients that runs start.
 
 use crate::cli::market_data::MarketDataArguments;
+use crate::cli::replica::ReplicateArguments;
 use clap::Args;
 use host::Scheduling;
 use std::path::PathBuf;
@@ -70,6 +71,8 @@ pub(crate) struct ExchangeArguments {
     /// Needs the memory of a second engine
     #[arg(long, value_name = "N", requires = "journal")]
     pub snapshot_seconds: Option<f64>,
+    #[command(flatten)]
+    pub replicate: ReplicateArguments,
     #[command(flatten)]
     pub market_data: MarketDataArguments,
     /// Clock for timestamps, as another process printed it (default: calibrate one)

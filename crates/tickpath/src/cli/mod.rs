@@ -6,6 +6,7 @@ mod market_data;
 mod measure;
 mod race;
 mod records;
+mod replica;
 mod shared;
 mod tune;
 mod values;
@@ -17,6 +18,7 @@ pub(crate) use market_data::*;
 pub(crate) use measure::*;
 pub(crate) use race::*;
 pub(crate) use records::*;
+pub(crate) use replica::*;
 pub(crate) use shared::*;
 pub(crate) use tune::*;
 pub(crate) use values::Need;
@@ -101,6 +103,14 @@ pub(crate) enum Command {
     /// direction, the time from a read's return to the write's call (residence_ns). The gateway
     /// threads of `exchange --gateways` are another thing.
     Gateway(GatewayArguments),
+    /// Keep a copy of an exchange's journal on another machine
+    ///
+    /// Accepts the connection of an exchange with --replicate, writes what it sends, and
+    /// acknowledges it once it is durable. Rejects an exchange that another one has taken over
+    /// from. Prints {"listening":"HOST:PORT"} when it is ready, and its counts when it ends
+    /// (SIGINT, SIGTERM or SIGHUP). After that, `tickpath exchange --journal` with its directory
+    /// continues the log as the new primary.
+    Follower(FollowerArguments),
     /// Copy a source's datagrams to many subscribers, as a replicator
     ///
     /// Receives datagrams at one address or of a multicast group, and sends a copy of each to every

@@ -34,6 +34,7 @@ mod peers;
 mod race;
 mod raw_ticker;
 mod replay;
+mod replicated;
 mod run;
 mod sbe;
 mod second_hour;

@@ -92,12 +92,17 @@ impl Exchange {
     }
 
     /// By a command that starts the program with the arguments that follow.
-    pub fn start_by(mut program: Command, arguments: &[&str]) -> Exchange {
+    pub fn start_by(program: Command, arguments: &[&str]) -> Exchange {
+        Exchange::start_telling(program, arguments, Stdio::null())
+    }
+
+    /// The same, with a place for what it says on stderr.
+    pub fn start_telling(mut program: Command, arguments: &[&str], stderr: Stdio) -> Exchange {
         let mut child = program
             .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block"])
             .args(arguments)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let (lines, address) = listening(&mut child);

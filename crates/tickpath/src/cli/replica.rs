@@ -1,0 +1,42 @@
+//! Arguments of both ends of a replicated journal.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct ReplicateArguments {
+    /// Ship the journal to a follower. sync: acknowledge an order once it is durable there, too;
+    /// async: the follower may lag
+    #[arg(long, value_name = "MODE", requires_all = ["journal", "follower"])]
+    #[arg(value_parser = ["async", "sync"], conflicts_with = "echo")]
+    pub replicate: Option<String>,
+    /// Address of the follower (tickpath follower). Its name is resolved for each connection
+    #[arg(long, value_name = "HOST:PORT", requires = "replicate")]
+    pub follower: Option<String>,
+    /// Time without an acknowledgement after which the follower is lost. In mode sync the exchange
+    /// then rejects every message that would change its state, until the follower is back
+    #[arg(long, value_name = "N", default_value_t = 1.0, requires = "replicate")]
+    pub follower_seconds: f64,
+    /// Maximum number of records that the follower may lack. With more, the exchange rejects orders
+    /// and amendments
+    #[arg(long, value_name = "N", default_value_t = 4_000_000, requires = "replicate")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub follower_lag_max: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct FollowerArguments {
+    /// Directory for the copy of the journal: empty, or a copy that is continued
+    #[arg(long, value_name = "DIR")]
+    pub journal: PathBuf,
+    /// Address to listen on for the exchange (port 0: the system chooses one). Any program
+    /// that can connect there can write the copy: use a closed network
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    pub listen: String,
+    /// Core for the follower's threads (default: the kernel places them)
+    #[arg(long, value_name = "CORE")]
+    pub core: Option<usize>,
+    /// End when this parent process ends
+    #[arg(long, value_name = "PID", hide = true)]
+    pub die_with_parent: Option<i32>,
+}

@@ -1,0 +1,119 @@
+//! `tickpath follower`, and the threads by which an exchange ships its journal to one.
+
+use crate::cli::{ExchangeArguments, FollowerArguments, ReplicateArguments};
+use crate::exit::DONE;
+use crate::process::{bind, die_with, say};
+use crate::signals::stop_flag;
+use anyhow::bail;
+use exchange::Exchange;
+use journal::{Mode, Options, Replication};
+use replica::follow::{FollowEvent, follow};
+use replica::ship::{ShipEvent, ShipSettings, Shipper};
+use replica::store::DirectoryStore;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Limits of the time after which a follower is lost.
+const FOLLOWER_SECONDS_MIN: f64 = 0.01;
+const FOLLOWER_SECONDS_MAX: f64 = 3600.0;
+
+/// How the journal is replicated; `None` if it is not.
+pub(crate) fn replication(arguments: &ReplicateArguments) -> Option<Replication> {
+    let mode = match arguments.replicate.as_deref()? {
+        "sync" => Mode::Sync,
+        _ => Mode::Async,
+    };
+    Some(Replication { mode, lag_max: arguments.follower_lag_max })
+}
+
+/// Starts to ship the journal, with --replicate, and waits for the follower's first answer, but not
+/// longer than --follower-seconds. `allowed` are the cores of the threads.
+pub(crate) fn start(
+    arguments: &ExchangeArguments,
+    exchange: &Exchange,
+    allowed: &[usize],
+) -> anyhow::Result<Option<Shipper>> {
+    let ReplicateArguments { follower, follower_seconds, .. } = &arguments.replicate;
+    let (Some(follower), Some(journal)) = (follower, &arguments.journal) else { return Ok(None) };
+    if !(FOLLOWER_SECONDS_MIN..=FOLLOWER_SECONDS_MAX).contains(follower_seconds) {
+        bail!(
+            "--follower-seconds {follower_seconds}: use {FOLLOWER_SECONDS_MIN} to \
+             {FOLLOWER_SECONDS_MAX} seconds"
+        );
+    }
+    let Some(shipping) = exchange.journal_shipping() else {
+        bail!("--replicate needs a journal: set --journal-mode to async or sync");
+    };
+    let settings = ShipSettings {
+        journal: journal.clone(),
+        follower: follower.clone(),
+        limit: Duration::from_secs_f64(*follower_seconds),
+    };
+    let (core, allowed) = (arguments.journal_core, allowed.to_vec());
+    let place = move || {
+        let placed = match core {
+            Some(core) => host::thread::pin(core),
+            // It would inherit the core of the pinned thread.
+            None => host::thread::run_on(&allowed),
+        };
+        if let Err(error) = placed {
+            eprintln!("warning: {error}");
+        }
+    };
+    let shipper = Shipper::start(settings, shipping, tell, place)?;
+    if shipper.await_first() {
+        bail!("the follower follows another primary by now: {TAKEN_OVER}");
+    }
+    Ok(Some(shipper))
+}
+
+const TAKEN_OVER: &str =
+    "use that exchange; to keep a copy here, start a follower with an empty directory";
+
+fn tell(event: &ShipEvent) {
+    match event {
+        ShipEvent::Connected { next, behind } => {
+            eprintln!("the follower needs record {next} next; it is {behind} records behind");
+        }
+        ShipEvent::Broken(why) => eprintln!("warning: {why}"),
+        ShipEvent::Lost => eprintln!(
+            "warning: the follower has not acknowledged within --follower-seconds; with --replicate sync, \
+             nothing is executed until it does"
+        ),
+        ShipEvent::Back => eprintln!("the follower acknowledges again"),
+        ShipEvent::Fenced(why) => eprintln!("error: {why}: {TAKEN_OVER}"),
+    }
+}
+
+/// Ends the shipping after the journal was closed; what it did.
+pub(crate) fn end(shipper: Shipper) -> Value {
+    let connections = shipper.connections();
+    let (records, replicated) = shipper.end();
+    json!({ "records": records, "replicated": replicated, "connections": connections })
+}
+
+/// `tickpath follower`.
+pub(crate) fn follower(arguments: &FollowerArguments) -> anyhow::Result<u8> {
+    die_with(arguments.die_with_parent)?;
+    let stop = stop_flag()?;
+    if let Some(core) = arguments.core {
+        host::thread::pin(core)?;
+    }
+    let mut store = DirectoryStore::open(&arguments.journal, Options::default())?;
+    let listener = bind(&arguments.listen)?;
+    say(&json!({ "listening": listener.local_addr()?.to_string() }).to_string());
+    let mut report = |event: &FollowEvent<'_>| match event {
+        FollowEvent::Following(peer, next) => {
+            eprintln!("following the exchange at {peer} from record {next} on");
+        }
+        FollowEvent::Ended(peer, why) => eprintln!("the connection from {peer} ended: {why}"),
+    };
+    let counts = follow(&listener, &mut store, &stop, &mut report)?;
+    let last = json!({
+        "records": store.next_sequence(),
+        "connections": counts.connections,
+        "refused": counts.refused,
+    });
+    say(&last.to_string());
+    Ok(DONE)
+}
