@@ -39,11 +39,14 @@ pub const IO_URING_SPIN: Backend = Backend {
 /// AF_XDP: a network interface without the kernel's stack.
 pub const AF_XDP: Backend = Backend {
     name: "af_xdp",
-    about: "datagrams past the kernel's stack, over AF_XDP as root; keeps its core busy",
+    about: "past the kernel's stack, over AF_XDP as root; TCP in user space; keeps its core busy",
     spins: true,
 };
 
-/// All backends of connections.
+/// Limit on the connections of a process over [`AF_XDP`].
+pub const AF_XDP_CONNECTIONS_MAX: usize = 256;
+
+/// All backends over the kernel's sockets.
 pub const BACKENDS: [Backend; 4] = [SPIN, BLOCK, IO_URING, IO_URING_SPIN];
 /// Limit on an exchange's gateway threads.
 pub const GATEWAYS_MAX: usize = 64;
@@ -58,9 +61,10 @@ pub fn stamps(name: &str) -> bool {
     [SPIN.name, BLOCK.name].contains(&name)
 }
 
-/// Whether the backend of that name carries connections.
-pub fn takes_connections(name: &str) -> bool {
-    name != AF_XDP.name
+/// Whether the backend of that name has no sockets of the kernel: it listens and connects by
+/// itself.
+pub fn is_below(name: &str) -> bool {
+    name == AF_XDP.name
 }
 
 /// There is no backend of that name.

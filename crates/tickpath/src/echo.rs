@@ -4,7 +4,7 @@ use crate::cli::ExchangeArguments;
 use crate::exchange::{Entrance, Threads, listen};
 use crate::exit::DONE;
 use crate::plant;
-use crate::process::{bind, say, say_ready};
+use crate::process::{FirstLine, bind, say, say_ready};
 use anyhow::{Context, bail};
 use clock::Clock;
 use plan::backend;
@@ -54,7 +54,8 @@ fn datagrams(
         format!("cannot receive datagrams on {address}; port 0 lets the system choose one")
     })?;
     host::thread::set_scheduling(threads.scheduling)?;
-    say_ready(socket.local_addr()?, clock, None, None)?;
+    let stack = socket.stack();
+    say_ready(socket.local_addr()?, &FirstLine { stack, ..FirstLine::of(clock) })?;
     let describe = || serde_json::to_string(&host::utc::time_base(clock)).unwrap_or_default();
     let counts = datagrams::serve(socket, row.spins, (clock, &describe), stop)?;
     let DatagramCounts { received, replied, rejected, uncounted, unsent } = counts;
@@ -76,7 +77,7 @@ fn bare(
     let spins = transport::backend(&arguments.backend)?.row.spins;
     let listener = bind(&arguments.listen)?;
     host::thread::set_scheduling(threads.scheduling)?;
-    say_ready(listener.local_addr()?, clock, None, None)?;
+    say_ready(listener.local_addr()?, &FirstLine::of(clock))?;
     match plant::ticker(&arguments.market_data, clock)? {
         None => bare::serve(&listener, spins, stop)?,
         Some(mut ticker) => bare::serve_ticks(&listener, &mut ticker, stop)?,

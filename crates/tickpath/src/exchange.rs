@@ -6,7 +6,7 @@ use crate::echo;
 use crate::exit::DONE;
 use crate::fix::{FixThread, Shared};
 use crate::plant;
-use crate::process::{bind, die_with, raise_descriptors, say, say_ready};
+use crate::process::{FirstLine, bind, die_with, raise_descriptors, say, say_ready};
 use crate::replicate;
 use crate::secure::Secure;
 use crate::security_log;
@@ -16,6 +16,7 @@ use clap::{Args, FromArgMatches};
 use clock::Clock;
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
 use host::{Cores, HostError, Root, Scheduling};
+use plan::backend as rows;
 use plan::faults::Inject;
 use plan::process::exchange::{End, ExchangePlan};
 use record::ExchangeResult;
@@ -103,7 +104,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let mut entrance = Entrance::new(arguments, threads, secure.as_ref(), (limits, clock))?;
     let shared = Shared {
         clock,
-        exchange: entrance.listener.local_addr()?,
+        exchange: entrance.address,
         secure: secure.as_ref(),
         stop: stop.clone(),
         allowed,
@@ -327,7 +328,9 @@ impl Threads {
 
 /// Where and how a server listens.
 pub(crate) struct Entrance {
-    listener: TcpListener,
+    address: SocketAddr,
+    /// For streams that don't listen by themselves.
+    listener: Option<TcpListener>,
     streams: Box<dyn Streams>,
     scheduling: Scheduling,
     limits: serve::Limits,
@@ -349,9 +352,15 @@ impl Entrance {
         let scheduling = threads.scheduling;
         let streams = open(arguments, threads, secure, clock)
             .with_context(|| format!("cannot open backend {}", arguments.backend))?;
-        let streams = inject::around(streams, &inject, clock);
-        let listener = bind(&arguments.listen)?;
-        Ok(Entrance { listener, streams, scheduling, limits, clock, fix: None })
+        let mut streams = inject::around(streams, &inject, clock);
+        let (address, listener) = match rows::is_below(&arguments.backend) {
+            true => (listen_below(&mut *streams, &arguments.listen)?, None),
+            false => {
+                let listener = bind(&arguments.listen)?;
+                (listener.local_addr()?, Some(listener))
+            }
+        };
+        Ok(Entrance { address, listener, streams, scheduling, limits, clock, fix: None })
     }
 }
 
@@ -362,12 +371,21 @@ pub(crate) fn listen(
     secure: Option<&Secure>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Rejections> {
-    let Entrance { listener, mut streams, scheduling, limits, clock, fix } = entrance;
-    let address = listener.local_addr()?;
-    streams.listen(listener)?;
+    let Entrance { address, listener, mut streams, scheduling, limits, clock, fix } = entrance;
+    if let Some(listener) = listener {
+        streams.listen(listener)?;
+    }
     host::thread::set_scheduling(scheduling)?;
-    say_ready(address, clock, secure.and_then(Secure::certificate), fix)?;
+    let (certificate, stack) = (secure.and_then(Secure::certificate), streams.stack());
+    say_ready(address, &FirstLine { clock, certificate, fix, stack })?;
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
+}
+
+/// Makes streams without sockets of the kernel listen.
+fn listen_below(streams: &mut dyn Streams, address: &str) -> anyhow::Result<SocketAddr> {
+    streams.listen_at(address).with_context(|| {
+        format!("cannot listen on {address}; port 0 lets the system choose a free one")
+    })
 }
 
 /// The streams of one thread, or of gateways.
@@ -378,6 +396,13 @@ fn open(
     clock: Clock,
 ) -> anyhow::Result<Box<dyn Streams>> {
     let backend = transport::backend(&arguments.backend)?;
+    if arguments.gateways > 0 && rows::is_below(backend.row.name) {
+        bail!(
+            "--gateways {}: gateway threads need sockets of the kernel, which {} has not: use 0",
+            arguments.gateways,
+            backend.row.name
+        );
+    }
     let acceptor = secure.map(Secure::acceptor);
     if arguments.gateways == 0 {
         let streams = backend.open(clock)?;

@@ -2,7 +2,7 @@
 
 use crate::cli::GatewayArguments;
 use crate::exit::DONE;
-use crate::process::{bind, die_with, raise_descriptors, say, say_ready};
+use crate::process::{FirstLine, bind, die_with, raise_descriptors, say, say_ready};
 use crate::secure::Secure;
 use crate::security_log;
 use anyhow::{Context, bail};
@@ -38,7 +38,8 @@ pub(crate) fn gateway(arguments: &GatewayArguments) -> anyhow::Result<u8> {
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
-    say_ready(address, clock, secure.as_ref().and_then(Secure::certificate), None)?;
+    let certificate = secure.as_ref().and_then(Secure::certificate);
+    say_ready(address, &FirstLine { certificate, ..FirstLine::of(clock) })?;
     let limits = Limits { connections_max, ..Limits::default() };
     // Failures that the log can't take now are in its next count.
     let mut report = |failed| drop(unreachable.try_send(failed));

@@ -6,6 +6,7 @@ use clock::Clock;
 use record::progress::{ProgressLine, Second};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, Signal};
+use serde::Serialize;
 use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener};
 
@@ -93,20 +94,38 @@ pub(crate) fn bind(address: &str) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// The first line of a process that listens: where, its clock, and the certificate that it made.
-pub(crate) fn say_ready(
-    address: SocketAddr,
-    clock: Clock,
-    certificate: Option<&str>,
-    fix: Option<SocketAddr>,
-) -> anyhow::Result<()> {
-    let clock = serde_json::to_string(&clock)?;
-    let fix = fix.map(|fix| format!(r#","fix":"{fix}""#)).unwrap_or_default();
-    let certificate = match certificate {
-        None => String::new(),
-        Some(pem) => format!(r#","certificate":{}"#, serde_json::to_string(pem)?),
-    };
-    say(&format!(r#"{{"listening":"{address}","clock":{clock}{certificate}{fix}}}"#));
+/// The first line of a process that listens, besides its address.
+#[derive(Serialize)]
+pub(crate) struct FirstLine<'a> {
+    /// The clock of its stamps.
+    pub clock: Clock,
+    /// The certificate that it made, in PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<&'a str>,
+    /// Where its FIX thread listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<SocketAddr>,
+    /// The stack below it, unless that is the kernel's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+}
+
+impl FirstLine<'_> {
+    /// With nothing but the clock.
+    pub(crate) fn of(clock: Clock) -> Self {
+        FirstLine { clock, certificate: None, fix: None, stack: None }
+    }
+}
+
+/// Prints it.
+pub(crate) fn say_ready(address: SocketAddr, line: &FirstLine<'_>) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Ready<'a> {
+        listening: SocketAddr,
+        #[serde(flatten)]
+        line: &'a FirstLine<'a>,
+    }
+    say(&serde_json::to_string(&Ready { listening: address, line })?);
     Ok(())
 }
 

@@ -15,7 +15,7 @@ pub struct Backend {
     pub(crate) open: fn(Clock) -> io::Result<Box<dyn Sockets>>,
 }
 
-/// The backends of connections that plans can name, in their order.
+/// The backends over the kernel's sockets that plans can name, in their order.
 pub const BACKENDS: &[Backend] = &[
     Backend { row: rows::SPIN, open: stream::readiness::spin },
     Backend { row: rows::BLOCK, open: stream::readiness::block },
@@ -23,8 +23,9 @@ pub const BACKENDS: &[Backend] = &[
     Backend { row: rows::IO_URING_SPIN, open: stream::uring::spin },
 ];
 
-/// The backend below the kernel. Apart from the others, because it carries datagrams only.
-static AF_XDP: Backend = Backend { row: rows::AF_XDP, open: stream::below::open };
+/// The backend below the kernel. Apart from the others, because it has no sockets: its streams dial
+/// and listen by themselves.
+static AF_XDP: Backend = Backend { row: rows::AF_XDP, open: stream::below::connections::open };
 
 /// The backend of that name.
 ///
@@ -42,6 +43,17 @@ impl Backend {
     /// If the kernel lacks what the backend needs.
     pub fn open(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
         Ok((self.open)(clock)?)
+    }
+
+    /// As [`Backend::open`], for flows of datagrams.
+    ///
+    /// # Errors
+    /// If the kernel lacks what the backend needs.
+    pub fn open_flows(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
+        match rows::is_below(self.row.name) {
+            true => stream::below::datagrams::open(clock),
+            false => self.open(clock),
+        }
     }
 
     /// As [`Backend::open`], for a thread that also receives datagrams: an arrival at `socket` ends

@@ -41,11 +41,6 @@ impl Connection {
         }
     }
 
-    /// Whether it has a TLS session.
-    pub fn is_secure(&self) -> bool {
-        self.session.is_some()
-    }
-
     /// The longest that a read may take.
     ///
     /// # Errors

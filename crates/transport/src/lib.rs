@@ -12,7 +12,7 @@
 //!                        ├── inject: harm on purpose, around any
 //!                        ├── stamped: the kernel's stamps, around `spin` and `block`
 //!                        ├── readiness: `spin`, `block`
-//!                        ├── below: `af_xdp`, datagrams without the kernel's stack
+//!                        ├── below: `af_xdp`, TCP and datagrams without the kernel's stack
 //!                        ├── uring: `io_uring`, `io_uring_spin`
 //!                        └── gateways: threads that own the sockets, each with one of the former;
 //!                            bytes come and go through rings
@@ -39,6 +39,6 @@ pub mod tls;
 
 pub use backend::{BACKENDS, Backend, backend};
 pub use connection::Connection;
-pub use dialogue::Dialogue;
+pub use dialogue::{Blocking, Dialogue};
 pub use stream::{inject, stamped};
 pub use streams::{BELL, RECEIVED_AHEAD_BYTES_MAX, Ready, StreamId, StreamRead, Streams, Write};

@@ -71,13 +71,29 @@ pub trait Streams {
     /// If the kernel rejects an option or the registration.
     fn add(&mut self, connection: Connection) -> io::Result<StreamId>;
 
-    /// Opens a flow of datagrams to `peer` in a set that has no sockets of the kernel. Others take
-    /// a connected one, by [`add`](Streams::add).
+    /// Opens a connection or a flow of datagrams to `peer` in a set that has no sockets of the
+    /// kernel. Others take a connected one, by [`add`](Streams::add). Blocks for some seconds at
+    /// most: not for the hot path.
     ///
     /// # Errors
-    /// If the set has such sockets, or the flow can't be had.
-    fn open_flow(&mut self, _peer: SocketAddr) -> io::Result<StreamId> {
+    /// If the set has such sockets, or the stream can't be had.
+    fn dial(&mut self, _peer: SocketAddr) -> io::Result<StreamId> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Listens at `HOST:PORT` in a set that has no sockets of the kernel, where others take a
+    /// listener by [`listen`](Streams::listen). Gives the address; port 0 is any that is free.
+    ///
+    /// # Errors
+    /// If the set has such sockets, or the address can't be had.
+    fn listen_at(&mut self, _address: &str) -> io::Result<SocketAddr> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// In words the stack below a set that has no sockets of the kernel, once it has one; `None`:
+    /// the kernel's.
+    fn stack(&self) -> Option<String> {
+        None
     }
 
     /// Ends the stream and forgets it; its id may be used again.

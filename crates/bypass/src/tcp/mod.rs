@@ -4,15 +4,17 @@
 //! is sent again after three duplicate acknowledgements or `smoltcp`'s time-out, which is at least
 //! a second: four times that of Linux.
 
+mod connection;
 mod limits;
+mod upkeep;
 mod wire;
 
 use crate::error::BypassError;
 use crate::frame::{Checksums, Mac};
 use crate::frames::Frames;
-use crate::port::Port;
+use crate::port::{Port, Protocol};
 use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
-use smoltcp::socket::tcp::{RecvError, Socket, SocketBuffer, State};
+use smoltcp::socket::tcp::{Socket, SocketBuffer};
 use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, IpListenEndpoint};
 use std::collections::VecDeque;
@@ -30,6 +32,8 @@ const ROUNDS_MAX: usize = 64;
 const TIME_OUT: Duration = Duration::from_secs(60);
 /// How often a silent peer is asked whether it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// A peer of a closed connection that does not end its side for so long is reset.
+const LINGER: Duration = Duration::from_secs(10);
 
 /// Connections, and segments that a stack did not pass on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,15 +67,24 @@ pub struct TcpStack<F: Frames> {
     /// Connections that wait to be accepted.
     ready: VecDeque<SocketHandle>,
     /// Connections that the user has closed.
-    closing: Vec<SocketHandle>,
+    closing: Vec<Closing>,
     address: Ipv4Addr,
     limits: TcpLimits,
     now: Instant,
+    /// When there may be something to send, at the latest.
+    due: Instant,
+}
+
+/// A connection that the user has closed.
+struct Closing {
+    handle: SocketHandle,
+    /// When its peer is reset.
+    until: Instant,
 }
 
 impl TcpStack<Port> {
-    /// Over a port, with its address `address`. Which local ports it takes from the kernel, `Port::
-    /// claim` says. `seed`: a random number, from which sequence numbers are made.
+    /// Over a port, with its address `address`. [`TcpStack::bind`] takes local ports from the
+    /// kernel. `seed`: a random number, from which sequence numbers are made.
     ///
     /// # Errors
     /// If a limit is out of range.
@@ -85,6 +98,15 @@ impl TcpStack<Port> {
         let checksums =
             if port.interface().is_veth { Checksums::OrPartial } else { Checksums::Whole };
         TcpStack::over(port, mac, (address, mtu), checksums, limits, seed)
+    }
+
+    /// Takes a port of the stack's address from the kernel, or with 0 any that is free.
+    ///
+    /// # Errors
+    /// As [`Port::claim`].
+    pub fn bind(&mut self, port: u16) -> Result<SocketAddrV4, BypassError> {
+        let address = SocketAddrV4::new(self.address, port);
+        self.wire.frames.claim(Protocol::Tcp, address)
     }
 
     /// Looks up the way to a peer, before [`TcpStack::connect`]. Off the path.
@@ -134,6 +156,7 @@ impl<F: Frames> TcpStack<F> {
             address,
             limits,
             now: Instant::ZERO,
+            due: Instant::ZERO,
         })
     }
 
@@ -144,6 +167,11 @@ impl<F: Frames> TcpStack<F> {
     }
 
     /// The frames below.
+    pub fn frames(&self) -> &F {
+        &self.wire.frames
+    }
+
+    /// The same, to change them.
     pub fn frames_mut(&mut self) -> &mut F {
         &mut self.wire.frames
     }
@@ -184,6 +212,7 @@ impl<F: Frames> TcpStack<F> {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         self.wire.counts.connections += 1;
+        self.due = Instant::ZERO;
         Ok(ConnectionId(handle))
     }
 
@@ -192,10 +221,20 @@ impl<F: Frames> TcpStack<F> {
     /// # Errors
     /// If the interface is gone.
     pub fn poll(&mut self, now_ns: u64) -> io::Result<()> {
-        self.now = Instant::from_micros((now_ns / 1000).cast_signed());
-        self.interface.poll_maintenance(self.now);
-        for _ in 0..SEGMENTS_MAX {
-            let Some(staged) = self.wire.stage() else { break };
+        self.receive(now_ns);
+        self.transmit(now_ns)
+    }
+
+    /// Receives what there is. Acknowledgements wait for the next [`TcpStack::transmit`], with
+    /// which they may ride on an answer.
+    #[inline]
+    pub fn receive(&mut self, now_ns: u64) {
+        self.now = instant(now_ns);
+        let mut segments = 0;
+        while segments < SEGMENTS_MAX
+            && let Some(staged) = self.wire.stage()
+        {
+            segments += 1;
             if let Staged::Opening(from, to) = staged
                 && self.is_repeated(from, to)
             {
@@ -205,6 +244,26 @@ impl<F: Frames> TcpStack<F> {
             }
             self.interface.poll_ingress_single(self.now, &mut self.wire, &mut self.sockets);
         }
+        if segments > 0 {
+            self.due = Instant::ZERO;
+            self.sort_out();
+        }
+    }
+
+    /// Whether there may be something to send: bytes, acknowledgements, or what a timer asks for.
+    #[inline]
+    pub fn is_due(&self, now_ns: u64) -> bool {
+        self.due <= instant(now_ns)
+    }
+
+    /// Sends what there is.
+    ///
+    /// # Errors
+    /// If the interface is gone.
+    pub fn transmit(&mut self, now_ns: u64) -> io::Result<()> {
+        self.now = instant(now_ns);
+        self.interface.poll_maintenance(self.now);
+        self.end_closed();
         for _ in 0..ROUNDS_MAX {
             let sent = self.interface.poll_egress(self.now, &mut self.wire, &mut self.sockets);
             if sent == PollResult::None {
@@ -213,7 +272,16 @@ impl<F: Frames> TcpStack<F> {
         }
         self.wire.frames.flush()?;
         self.sort_out();
+        let timer = self.interface.poll_at(self.now, &self.sockets);
+        let never = Instant::from_micros(i64::MAX);
+        self.due = timer.into_iter().chain(self.next_reset()).min().unwrap_or(never);
         Ok(())
+    }
+
+    /// Whether a connection waits to be accepted.
+    #[inline]
+    pub fn has_incoming(&self) -> bool {
+        !self.ready.is_empty()
     }
 
     /// The next connection that a peer opened, if there is one, with the peer's address.
@@ -230,173 +298,10 @@ impl<F: Frames> TcpStack<F> {
         }
         None
     }
-
-    /// Whether a connection is open, at least in one direction.
-    pub fn is_connected(&self, id: ConnectionId) -> bool {
-        let socket: &Socket<'_> = self.sockets.get(id.0);
-        socket.may_send() || socket.may_recv() || socket.can_recv()
-    }
-
-    /// Whether a connection is closed in both directions: refused, reset, timed out, or ended.
-    pub fn is_closed(&self, id: ConnectionId) -> bool {
-        self.sockets.get::<Socket<'_>>(id.0).state() == State::Closed
-    }
-
-    /// Reads what has arrived, like `std::io::Read`: 0 is the peer's end.
-    ///
-    /// # Errors
-    /// `WouldBlock` if nothing is there; `ConnectionReset` if the connection is no more.
-    pub fn read(&mut self, id: ConnectionId, into: &mut [u8]) -> io::Result<usize> {
-        let socket: &mut Socket<'_> = self.sockets.get_mut(id.0);
-        match socket.recv_slice(into) {
-            Ok(0) if !into.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
-            Ok(n) => Ok(n),
-            Err(RecvError::Finished) => Ok(0),
-            // Not yet open.
-            Err(RecvError::InvalidState) if socket.is_active() => {
-                Err(io::ErrorKind::WouldBlock.into())
-            }
-            Err(RecvError::InvalidState) => Err(io::ErrorKind::ConnectionReset.into()),
-        }
-    }
-
-    /// Takes bytes to send, as many as there is room for. They leave with the next poll.
-    ///
-    /// # Errors
-    /// `WouldBlock` if there is no room; `BrokenPipe` if this direction is closed.
-    pub fn write(&mut self, id: ConnectionId, bytes: &[u8]) -> io::Result<usize> {
-        let socket: &mut Socket<'_> = self.sockets.get_mut(id.0);
-        match socket.send_slice(bytes) {
-            Ok(0) if !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
-            Ok(n) => Ok(n),
-            Err(_) if matches!(socket.state(), State::SynSent | State::SynReceived) => {
-                Err(io::ErrorKind::WouldBlock.into())
-            }
-            Err(_) => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-
-    /// Sends no more; what was written still arrives, and the peer may go on.
-    pub fn finish(&mut self, id: ConnectionId) {
-        self.sockets.get_mut::<Socket<'_>>(id.0).close();
-    }
-
-    /// Closes a connection: what was written still arrives, and nobody reads any more.
-    pub fn close(&mut self, id: ConnectionId) {
-        self.finish(id);
-        self.closing.push(id.0);
-    }
-
-    /// Ends a connection with a reset.
-    pub fn abort(&mut self, id: ConnectionId) {
-        self.sockets.get_mut::<Socket<'_>>(id.0).abort();
-        self.closing.push(id.0);
-    }
-
-    /// Whether the first segment of a connection from `from` to `to` belongs to one that exists. A
-    /// listening socket would take it for another one. An old connection in TIME-WAIT gives way.
-    fn is_repeated(&mut self, from: SocketAddrV4, to: SocketAddrV4) -> bool {
-        match self.existing(to, from) {
-            Some((handle, State::TimeWait)) if self.closing.contains(&handle) => {
-                self.closing.retain(|one| *one != handle);
-                self.recycle(handle);
-                false
-            }
-            found => found.is_some(),
-        }
-    }
-
-    /// The connection between two ends, and its state.
-    fn existing(&self, ours: SocketAddrV4, peer: SocketAddrV4) -> Option<(SocketHandle, State)> {
-        let (local, remote) = (IpEndpoint::from(ours), IpEndpoint::from(peer));
-        self.sockets.iter().find_map(|(handle, socket)| {
-            let smoltcp::socket::Socket::Tcp(socket) = socket;
-            let is_same =
-                socket.remote_endpoint() == Some(remote) && socket.local_endpoint() == Some(local);
-            is_same.then(|| (handle, socket.state()))
-        })
-    }
-
-    /// After segments came: what peers opened is ready, what has ended is free.
-    fn sort_out(&mut self) {
-        let mut at = 0;
-        while let Some(&(handle, port)) = self.opening.get(at) {
-            match self.sockets.get::<Socket<'_>>(handle).state() {
-                State::Listen | State::SynReceived => at += 1,
-                // The peer was silent or gave up.
-                State::Closed => {
-                    self.opening.swap_remove(at);
-                    self.recycle(handle);
-                    self.listen_with_one_more(port);
-                }
-                _ => {
-                    self.opening.swap_remove(at);
-                    self.ready.push_back(handle);
-                }
-            }
-        }
-        while let Some(&handle) = self.closing.get(at_closed(&self.closing, &self.sockets)) {
-            self.closing.retain(|one| *one != handle);
-            self.recycle(handle);
-        }
-        self.refill();
-    }
-
-    /// Gives every port as many listening sockets as the backlog has room for.
-    fn refill(&mut self) {
-        let Some(share) = self.limits.backlog.checked_div(self.ports.len()) else { return };
-        for at in 0..self.ports.len() {
-            let port = self.ports[at];
-            let used = self.opening.iter().filter(|one| one.1 == port).count();
-            let waiting = self.ready.len();
-            for _ in (used + waiting)..share.max(1) {
-                if !self.listen_with_one_more(port) {
-                    return;
-                }
-            }
-        }
-    }
-
-    fn listen_with_one_more(&mut self, port: u16) -> bool {
-        let Some(mut socket) = self.free_socket() else { return false };
-        let local = IpListenEndpoint { addr: Some(IpAddress::Ipv4(self.address)), port };
-        if socket.listen(local).is_err() {
-            self.free.push(socket);
-            return false;
-        }
-        self.opening.push((self.sockets.add(socket), port));
-        true
-    }
-
-    /// A socket without a connection; if there is none, that of the longest TIME-WAIT.
-    fn free_socket(&mut self) -> Option<Socket<'static>> {
-        if self.free.is_empty() {
-            let waits = |handle: &SocketHandle| {
-                self.sockets.get::<Socket<'_>>(*handle).state() == State::TimeWait
-            };
-            let oldest = self.closing.iter().position(waits)?;
-            let handle = self.closing.remove(oldest);
-            self.recycle(handle);
-        }
-        self.free.pop()
-    }
-
-    fn recycle(&mut self, handle: SocketHandle) {
-        let smoltcp::socket::Socket::Tcp(mut socket) = self.sockets.remove(handle);
-        // A socket that is closed may be opened again, which resets it.
-        socket.abort();
-        self.free.push(socket);
-    }
 }
 
-/// Where the first closed connection stands that has nothing more to send; behind all if none.
-fn at_closed(closing: &[SocketHandle], sockets: &SocketSet<'_>) -> usize {
-    let has_ended = |handle: &SocketHandle| {
-        let socket: &Socket<'_> = sockets.get(*handle);
-        // The reset of an aborted one leaves with the next poll; then the peer is forgotten.
-        socket.state() == State::Closed && socket.remote_endpoint().is_none()
-    };
-    closing.iter().position(has_ended).unwrap_or(closing.len())
+fn instant(now_ns: u64) -> Instant {
+    Instant::from_micros((now_ns / 1000).cast_signed())
 }
 
 fn new_socket(limits: &TcpLimits) -> Socket<'static> {

@@ -212,6 +212,35 @@ fn connections_past_the_limit_reuse_what_has_ended() {
     assert_eq!(bench.stack.counts().connections, 40);
 }
 
+/// Nobody keeps a closed connection for ever: a peer that does not end its side is reset in time,
+/// and one that goes on sending at once.
+#[test]
+fn peers_of_a_closed_connection_are_reset() {
+    let Some(networks) = networks() else { return };
+    let made = Bench::new(&networks, NO_HARM, TcpLimits::default());
+    let Some((mut bench, local)) = made else { return };
+    bench.stack.listen(local.port());
+    for sends in [false, true] {
+        let mut kernel = std::thread::scope(|scope| {
+            let kernel = scope.spawn(|| connect(&networks, local).unwrap());
+            let id = bench.accept();
+            bench.stack.close(id);
+            kernel.join().unwrap()
+        });
+        bench.poll();
+        kernel.set_read_timeout(Some(PATIENCE)).unwrap();
+        assert_eq!(kernel.read(&mut [0; 8]).unwrap(), 0, "our side ends");
+        match sends {
+            true => kernel.write_all(b"more").unwrap(),
+            // Eleven seconds later.
+            false => bench.started_ns -= 11_000_000_000,
+        }
+        let error = bench.until("a reset", |_| kernel.take_error().unwrap());
+        // So Linux calls a reset that comes after the peer's end.
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe, "sends: {sends}");
+    }
+}
+
 /// The kernel sees a reset, and so do we.
 #[test]
 fn a_reset_ends_a_connection_at_the_other_end() {

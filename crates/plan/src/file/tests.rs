@@ -62,7 +62,7 @@ fn a_scenario_has_the_keys_of_its_kind_alone() {
         let table = Scenario::find(name, &[]).unwrap().table().unwrap();
         table.keys().cloned().collect::<Vec<String>>().join(" ")
     };
-    expect!["about bare_seconds exchange find_rate floor_seconds hiccup_seconds kind load name runs seconds subject tls warm_up_seconds"]
+    expect!["about bare_seconds exchange find_rate floor_seconds hiccup_seconds kind load name network runs seconds subject tls warm_up_seconds"]
         .assert_eq(&keys("order-to-ack"));
     expect!["about hiccup_seconds ipc kind load name runs seconds subject warm_up_seconds"]
         .assert_eq(&keys("ring"));
@@ -276,7 +276,7 @@ fn ticks_are_said_as_they_can_be() {
         "order-to-ack",
         &["feed.kernel_stamps=false"],
         expect![[
-            r#"--set feed.kernel_stamps=false: there is no "feed" in feed.kernel_stamps. There are: about, bare_seconds, exchange, find_rate, floor_seconds, hiccup_seconds, kind, load, name, runs, seconds, subject, tls, warm_up_seconds"#
+            r#"--set feed.kernel_stamps=false: there is no "feed" in feed.kernel_stamps. There are: about, bare_seconds, exchange, find_rate, floor_seconds, hiccup_seconds, kind, load, name, network, runs, seconds, subject, tls, warm_up_seconds"#
         ]],
     );
 }

@@ -1,13 +1,15 @@
 //! Checks that several kinds share.
 
-use crate::backend::{self, GATEWAYS_MAX};
+use crate::backend::{self, AF_XDP_CONNECTIONS_MAX, GATEWAYS_MAX};
 use crate::faults::Inject;
 use crate::range::{OutOfRange, require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::{CONNECTIONS_MAX, Load};
 use crate::tables::network::Protocol;
 use crate::tables::subject::Subject;
+use crate::tables::ticks::Network;
 use host::placement::Cores;
+use record::measure::Measure;
 use std::ops::RangeInclusive;
 
 /// The path of a subject's key.
@@ -38,6 +40,9 @@ pub(crate) fn exchange(scenario: &Scenario) -> Result<(), ScenarioError> {
     takes_messages(scenario, "exchange.backend", &exchange.backend)?;
     let why = "{}; with 0 the exchange thread has the sockets";
     within("exchange.gateways", exchange.gateways as usize, 0..=GATEWAYS_MAX, why)?;
+    let has_sockets = exchange.gateways == 0 || !backend::is_below(&exchange.backend);
+    let why = "gateway threads need sockets of the kernel, which af_xdp has not: use 0";
+    require(has_sockets, "exchange.gateways", exchange.gateways, why)?;
     let able = exchange.start;
     Ok(inject("exchange", &exchange.inject, able, "an exchange that it starts")?)
 }
@@ -75,15 +80,30 @@ pub(crate) fn stamps(scenario: &Scenario, subject: &Subject) -> Result<(), OutOf
     require(!scenario.tls && !subject.tls, key, every, why)
 }
 
-/// Checks that a backend carries what the scenario sends: connections, or datagrams.
+/// Checks that a backend carries what the scenario sends, and over that network.
 fn takes_messages(scenario: &Scenario, key: &str, name: &str) -> Result<(), OutOfRange> {
     if scenario.request.protocol == Protocol::Udp {
         let why = "over UDP it is spin, block or af_xdp";
-        return require(backend::takes_datagrams(name), key, name, why);
+        require(backend::takes_datagrams(name), key, name, why)?;
     }
-    let why = "it carries datagrams only, in network scenarios with request.protocol = \"udp\"";
-    require(backend::takes_connections(name), key, name, why)?;
-    Ok(())
+    if !backend::is_below(name) {
+        return Ok(());
+    }
+    let carries = matches!(scenario.kind, Measure::Orders | Measure::Network);
+    let why = "it carries orders, and requests of network scenarios: take another backend";
+    require(carries, key, name, why)?;
+    let has_interface = !scenario.exchange.start || scenario.network == Network::Veth;
+    let why = "af_xdp takes the queues of an interface, which loopback has not: use \"veth\"";
+    require(has_interface, "network", "loopback", why)?;
+    let connections = scenario.load.connections;
+    let why = "{}: af_xdp looks at every connection in turn; take fewer, or another backend";
+    within("load.connections", connections, 1..=AF_XDP_CONNECTIONS_MAX, why)
+}
+
+/// Whether an end of the scenario is below the kernel.
+pub(crate) fn is_below(scenario: &Scenario) -> bool {
+    let subjects = scenario.subject.iter().map(|subject| &subject.backend);
+    subjects.chain([&scenario.exchange.backend]).any(|name| backend::is_below(name))
 }
 
 /// Checks a load without connections: it has room for any number of accounts.

@@ -1,7 +1,6 @@
 //! `network`: requests and replies of fixed lengths, over TCP or UDP. Four placements of threads
 //! and of the network interface's interrupts show what it costs to cross sockets.
 
-use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::{require, within};
@@ -13,7 +12,6 @@ use crate::tables::network::{
     STAMPED_BYTES, TWO_CLOCKS_MESSAGES_MAX,
 };
 use crate::tables::subject::Subject;
-use crate::tables::ticks::Network as Between;
 
 /// The kind.
 pub(crate) struct Network;
@@ -71,7 +69,9 @@ impl Measurement for Network {
 
     fn has_bare(&self, scenario: &Scenario) -> bool {
         // The bare loop has sockets of the kernel.
-        scenario.exchange.start && scenario.load.is_single_ping_pong() && !is_below(scenario)
+        scenario.exchange.start
+            && scenario.load.is_single_ping_pong()
+            && !checks::is_below(scenario)
     }
 
     fn has_schedule(&self, scenario: &Scenario) -> bool {
@@ -109,9 +109,6 @@ impl Measurement for Network {
         let why = "request.inject changes which reply a read brings, and the kernel stamps the read: \
                    set 0";
         require(every == 0 || harm.is_none(), "load.stamp_every", every, why)?;
-        let has_interface = !scenario.exchange.start || scenario.network == Between::Veth;
-        let why = "af_xdp takes the queues of an interface, which loopback has not: use \"veth\"";
-        require(has_interface || !is_below(scenario), "network", "loopback", why)?;
         Ok(())
     }
 
@@ -138,10 +135,4 @@ impl Measurement for Network {
             ])
         }
     }
-}
-
-/// Whether an end is below the kernel.
-fn is_below(scenario: &Scenario) -> bool {
-    let subjects = scenario.subject.iter().map(|subject| &subject.backend);
-    subjects.chain([&scenario.exchange.backend]).any(|name| name == backend::AF_XDP.name)
 }

@@ -20,6 +20,7 @@ impl Measurement for Orders {
             "bare_seconds",
             "find_rate",
             "tls",
+            "network",
             "load",
             "exchange",
             "subject.scheduling",
@@ -48,7 +49,10 @@ impl Measurement for Orders {
     }
 
     fn has_bare(&self, scenario: &Scenario) -> bool {
-        scenario.exchange.start && scenario.load.is_single_ping_pong()
+        // The bare loop has sockets of the kernel.
+        scenario.exchange.start
+            && scenario.load.is_single_ping_pong()
+            && !checks::is_below(scenario)
     }
 
     fn has_schedule(&self, scenario: &Scenario) -> bool {

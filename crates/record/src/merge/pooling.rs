@@ -167,12 +167,21 @@ pub fn load(loads: &[Load]) -> Load {
         context_switches_involuntary: sum(|load| load.context_switches_involuntary),
         page_faults: sum(|load| load.page_faults),
         between: loads.iter().flat_map(|load| load.between.clone()).collect(),
+        stacks: stacks(loads),
         bulk: loads.iter().flat_map(|load| load.bulk.clone()).collect(),
         engine: loads.iter().flat_map(|load| load.engine.clone()).collect(),
         fan_out: loads.iter().flat_map(|load| load.fan_out.clone()).collect(),
         tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
         runtime: loads.iter().flat_map(|load| load.runtime.clone()).collect(),
     }
+}
+
+/// Those of several runs, each once.
+fn stacks(loads: &[Load]) -> Vec<String> {
+    let mut all: Vec<String> = loads.iter().flat_map(|load| load.stacks.clone()).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// Those of several runs: adds up the late ones, and keeps the shortest time of waiting.

@@ -75,6 +75,9 @@ pub(crate) struct Ready {
     /// The certificate that it made for itself, in PEM.
     #[serde(default)]
     pub certificate: Option<String>,
+    /// The stack below it, unless that is the kernel's.
+    #[serde(default)]
+    pub stack: Option<String>,
 }
 
 /// A client that was started.
@@ -104,13 +107,15 @@ impl Launch<'_> {
                 let Conduct { connect, connect_floor, .. } = self.conduct;
                 let known = if self.entrant.is_floor { connect_floor } else { connect };
                 let address = known.clone().unwrap_or_default();
-                (None, Ready { address, clock: None, certificate: None })
+                (None, Ready { address, clock: None, certificate: None, stack: None })
             }
         };
+        let stack = ready.stack.as_ref().map(|stack| format!("exchange: {stack}"));
         let outcome = client(process.as_ref().map(Process::pid), ready);
         // It ends whatever became of the client.
         let ended = process.map(|process| self.end_exchange(process));
         let mut outcome = outcome?;
+        outcome.result.load.stacks.extend(stack);
         match ended.transpose() {
             Ok(exchange) => outcome.exchange = exchange.flatten(),
             Err(why) => outcome.result.fail(why),

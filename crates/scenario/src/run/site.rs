@@ -9,7 +9,6 @@ use clock::{Clock, wall_ms};
 use host::network::Networks;
 use host::scheduling::has_fair_server;
 use host::{Root, Topology};
-use plan::scenario::Measure;
 use plan::tables::ticks::Network;
 use record::directory;
 use record::machine::{Fingerprint, Machine};
@@ -51,9 +50,7 @@ impl Site {
             say.take(Progress::Machine);
         }
         let before = host::capture(&root, &clock, probed);
-        let has_network =
-            matches!(scenario.kind, Measure::Ticks | Measure::Network | Measure::FanOut);
-        let wants_networks = has_network && scenario.network == Network::Veth;
+        let wants_networks = scenario.network == Network::Veth;
         let networks = wants_networks.then(Networks::create).transpose()?;
         let runs = &conduct.runs_directory;
         let path = directory::create(runs, &scenario.name).map_err(record_failed(runs))?;

@@ -3,6 +3,7 @@
 
 mod audit;
 mod backtest;
+mod below;
 mod between;
 mod colour;
 mod commands;

@@ -1,7 +1,8 @@
 //! Bulk flows beside the load: a thread each, none of them on the measuring thread's core if there
 //! is another one. The raw echo at their other end is a sink, whose accounts give what arrived.
 
-use crate::load::run::{TraderError, dial, dial_datagrams};
+use crate::load::dialler::{dial, dial_datagrams};
+use crate::load::run::TraderError;
 use clock::Clock;
 use plan::process::orders::BulkPlan;
 use plan::tables::network::Protocol;

@@ -5,6 +5,7 @@
 mod bare;
 mod bulk;
 mod desk;
+pub(crate) mod dialler;
 mod in_flight;
 mod lost;
 mod one_way;

@@ -46,7 +46,7 @@ pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<Oth
     if is_shared {
         return Ok((Some(clock), None));
     }
-    let flow = super::run::dial_datagrams(&plan.target)?;
+    let flow = super::dialler::dial_datagrams(&plan.target)?;
     let ends = Ends::ask(&flow, clock)?;
     if let Some(shared) = ends.shared() {
         return Ok((Some(shared), None));

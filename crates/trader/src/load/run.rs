@@ -2,6 +2,7 @@
 
 use crate::load::bulk::BulkFlows;
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
+use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
@@ -13,22 +14,20 @@ use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
 use host::Scheduling;
 use host::measuring::{Measuring, MeasuringError, Report, Reporter};
-use plan::backend::AF_XDP;
+use plan::backend as rows;
 use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
-use plan::trust::Trust;
 use record::progress::Second;
 use record::{self, ClientResult, MessageBytes};
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::echo::bare::Bare;
-use transport::tls::{self, Connector, HandshakeError, TlsError};
+use transport::tls::{HandshakeError, TlsError};
 use transport::{Connection, Dialogue, StreamId, Streams, inject, stamped};
 
 /// Time limit for connecting, and for each step of logging on.
-const LOG_ON: Duration = Duration::from_secs(5);
+pub(super) const LOG_ON: Duration = Duration::from_secs(5);
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -185,6 +184,7 @@ fn measure_over<E: OrderProtocol>(
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
     let (streams, ids) = open_streams(plan, stop, clock, &mut entry)?;
+    let stack = streams.stack().map(|stack| format!("client: {stack}"));
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
     let own = series(plan.wire, two_clocks.is_some());
     let every = plan.load.stamp_every;
@@ -223,6 +223,7 @@ fn measure_over<E: OrderProtocol>(
     let measured_from_ns = desk.measured_from_ns;
     let (mut counted, failure, entry, ways) = desk.finish();
     counted.model = load.model.name().to_owned();
+    counted.stacks.extend(stack);
     let complaint =
         entry.first_complaint().map(|complaint| format!("first complaint: {complaint}"));
     let mut unkept = None;
@@ -251,14 +252,22 @@ fn open_streams<E: OrderProtocol>(
 ) -> Result<(Box<dyn Streams>, Vec<StreamId>), TraderError> {
     let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
     let backend = transport::backend(&plan.backend)?;
-    let mut streams = backend.open(clock).map_err(open_failed)?;
+    let datagrams = datagrams(plan);
+    let streams = match datagrams {
+        None => backend.open(clock),
+        Some(_) => backend.open_flows(clock),
+    };
+    let mut streams = streams.map_err(open_failed)?;
+    // Below TLS and the harm on purpose: it needs the sockets themselves.
     if plan.load.stamp_every > 0 {
         streams = stamped::around(streams, clock, backend.row.spins);
     }
-    let datagrams = datagrams(plan);
     let dialler =
         Dialler::new(&plan.target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());
-    let streams = dialler.around(streams, clock);
+    let streams = match rows::is_below(&plan.backend) {
+        true => dialler.around_dialling(streams, clock),
+        false => dialler.around(streams, clock),
+    };
     let mut streams = inject::around(streams, &plan.inject, clock);
     if let Some(harm) = datagrams.map(|datagrams| datagrams.harm).filter(|harm| !harm.is_none()) {
         streams = inject::harmed(streams, harm);
@@ -268,8 +277,8 @@ fn open_streams<E: OrderProtocol>(
         if stop.load(Ordering::Relaxed) {
             return Err(TraderError::Interrupted);
         }
-        let added = match plan.backend == AF_XDP.name {
-            true => open_flow(&mut *streams, plan, clock),
+        let added = match rows::is_below(&plan.backend) {
+            true => dial_below(&mut *streams, plan, lane, entry, clock),
             false => {
                 connect(&dialler, plan, lane, entry).and_then(|connection| streams.add(connection))
             }
@@ -342,84 +351,26 @@ fn connect<E: OrderProtocol>(
     entry: &mut E,
 ) -> io::Result<Connection> {
     let mut stream = dialler.connect()?;
-    let accounts: Vec<usize> = (lane..plan.load.accounts).step_by(plan.load.connections).collect();
-    entry.log_on(lane, &mut stream, &accounts)?;
+    entry.log_on(lane, &mut stream, &accounts(plan, lane))?;
     Ok(stream)
 }
 
-/// A fresh flow of a set without sockets of the kernel, at whose other end somebody answers.
-fn open_flow(streams: &mut dyn Streams, plan: &OrdersPlan, clock: Clock) -> io::Result<StreamId> {
-    let id = streams.open_flow(first_address(&plan.target)?)?;
-    greet(&mut Dialogue { streams, id, clock, patience: HELLO_PATIENCE })?;
+/// A fresh stream of a set without sockets of the kernel, logged on.
+fn dial_below<E: OrderProtocol>(
+    streams: &mut dyn Streams,
+    plan: &OrdersPlan,
+    lane: usize,
+    entry: &mut E,
+    clock: Clock,
+) -> io::Result<StreamId> {
+    let id = streams.dial(first_address(&plan.target)?)?;
+    let (patience, is_secure) = (LOG_ON, plan.tls.is_some());
+    let mut stream = Dialogue { streams, id, clock, patience, is_secure };
+    entry.log_on(lane, &mut stream, &accounts(plan, lane))?;
     Ok(id)
 }
 
-/// Makes connections to one exchange, as a plan asks for them.
-pub(crate) struct Dialler<'a> {
-    target: &'a str,
-    tls: Option<Connector>,
-    datagrams: bool,
-}
-
-impl Dialler<'_> {
-    pub(crate) fn new<'a>(
-        target: &'a str,
-        tls: Option<&Trust>,
-    ) -> Result<Dialler<'a>, TraderError> {
-        let tls = tls.map(|trust| Connector::new(trust, target)).transpose()?;
-        Ok(Dialler { target, tls, datagrams: false })
-    }
-
-    /// The same; makes flows of datagrams if `datagrams`.
-    fn over_datagrams(self, datagrams: bool) -> Self {
-        Self { datagrams, ..self }
-    }
-
-    /// A fresh connection that blocks, but not for ever.
-    pub(crate) fn connect(&self) -> io::Result<Connection> {
-        if self.datagrams {
-            return dial_datagrams(self.target).map(Connection::of_datagrams);
-        }
-        let socket = dial(self.target)?;
-        match &self.tls {
-            None => Ok(socket.into()),
-            Some(connector) => connector.connect(socket),
-        }
-    }
-
-    /// Streams that such connections can be added to.
-    pub(crate) fn around(&self, streams: Box<dyn Streams>, clock: Clock) -> Box<dyn Streams> {
-        match self.tls {
-            None => streams,
-            Some(_) => tls::around(streams, None, clock),
-        }
-    }
-}
-
-/// A fresh flow of datagrams to the first address of `HOST:PORT`.
-pub(crate) fn dial_datagrams(target: &str) -> io::Result<UdpSocket> {
-    transport::datagram::flow_to(first_address(target)?)
-}
-
-fn first_address(target: &str) -> io::Result<SocketAddr> {
-    let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    target.to_socket_addrs()?.next().ok_or_else(none)
-}
-
-/// A fresh, blocking connection to `HOST:PORT`, with a time-out.
-pub(crate) fn dial(target: &str) -> io::Result<TcpStream> {
-    let addresses: Vec<SocketAddr> = target.to_socket_addrs()?.collect();
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, LOG_ON) {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(LOG_ON))?;
-                stream.set_write_timeout(Some(LOG_ON))?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
+/// The accounts that share a connection.
+fn accounts(plan: &OrdersPlan, lane: usize) -> Vec<usize> {
+    (lane..plan.load.accounts).step_by(plan.load.connections).collect()
 }

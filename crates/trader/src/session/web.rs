@@ -5,9 +5,9 @@ use crate::session::form::CLIENT_ID_BYTES;
 use clock::Deadline;
 use clock::random::SplitMix64;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::time::Duration;
-use transport::Connection;
+use transport::Blocking;
 use wire::client_id::ClientId;
 use wire::frame::{Opcode, write_frame_with};
 use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request, without_default_port};
@@ -58,7 +58,7 @@ impl WebSession {
     /// Writes one message.
     pub(crate) fn send(
         &mut self,
-        stream: &mut Connection,
+        stream: &mut dyn Blocking,
         encode: impl FnOnce(&mut Vec<u8>),
     ) -> io::Result<()> {
         let mut out = Vec::new();
@@ -69,7 +69,7 @@ impl WebSession {
     /// Reads until `accept` takes a reply to the message `asked`; it also gets the reply's text.
     pub(crate) fn wait_for<T>(
         &mut self,
-        stream: &mut Connection,
+        stream: &mut dyn Blocking,
         asked: &str,
         accept: impl FnMut(&Reply<'_>, &[u8]) -> Option<T>,
     ) -> io::Result<T> {
@@ -90,7 +90,7 @@ impl WebSession {
 
     fn read_until<T>(
         &mut self,
-        stream: &mut Connection,
+        stream: &mut dyn Blocking,
         mut accept: impl FnMut(&Reply<'_>, &[u8]) -> Option<T>,
     ) -> io::Result<T> {
         let deadline = Deadline::after(STEP_PATIENCE);
@@ -124,7 +124,7 @@ impl WebSession {
     }
 
     /// Makes a WebSocket of a fresh connection.
-    pub(crate) fn upgrade(&mut self, stream: &mut Connection) -> io::Result<()> {
+    pub(crate) fn upgrade(&mut self, stream: &mut dyn Blocking) -> io::Result<()> {
         let mut nonce = [0; 16];
         nonce[..8].copy_from_slice(&self.masks.0.bits().to_ne_bytes());
         nonce[8..].copy_from_slice(&self.masks.0.bits().to_ne_bytes());
@@ -150,7 +150,7 @@ impl WebSession {
 
 /// Reads some bytes. A signal that stops and continues the process breaks a read with a time-out
 /// off (signal(7)); that is no reason to give up.
-pub(crate) fn read(stream: &mut Connection, into: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read(stream: &mut (impl Read + ?Sized), into: &mut [u8]) -> io::Result<usize> {
     loop {
         match stream.read(into) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -160,12 +160,12 @@ pub(crate) fn read(stream: &mut Connection, into: &mut [u8]) -> io::Result<usize
 }
 
 /// Makes the next read end at the deadline.
-pub(crate) fn wait_at_most(stream: &Connection, deadline: Deadline) -> io::Result<()> {
+pub(crate) fn wait_at_most(stream: &mut dyn Blocking, deadline: Deadline) -> io::Result<()> {
     let left = deadline.left();
     if left.is_zero() {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer to the log-on in 5 s"));
     }
-    stream.set_read_timeout(Some(left))
+    stream.set_patience(left)
 }
 
 /// A number that differs from that of other runs against the same exchange. Not from time and
@@ -227,7 +227,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let mut session = WebSession::new(&address.to_string(), 1);
-        let mut stream = Connection::from(std::net::TcpStream::connect(address).unwrap());
+        let mut stream =
+            transport::Connection::from(std::net::TcpStream::connect(address).unwrap());
         let (peer, _) = listener.accept().unwrap();
         let error = session.wait_for(&mut stream, "DESCRIBE", |_, _| Some(())).unwrap_err();
         assert!(error.to_string().starts_with("no answer to DESCRIBE within 5 s"), "{error}");

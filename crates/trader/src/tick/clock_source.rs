@@ -4,7 +4,8 @@
 
 use crate::between::ends::identity;
 use crate::between::offsets::Offsets;
-use crate::load::run::{Dialler, TraderError};
+use crate::load::dialler::Dialler;
+use crate::load::run::TraderError;
 use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
 use clock::time_base::{Bridge, TimeBase};

@@ -1,7 +1,8 @@
 //! One run of one [`TickPlan`]: connect, follow the feed, trade until the flow is over, compare,
 //! report.
 
-use crate::load::run::{Dialler, TraderError, dial};
+use crate::load::dialler::{Dialler, dial};
+use crate::load::run::TraderError;
 use crate::risk::Rejection;
 use crate::tick::audit_trail::AuditTrail;
 use crate::tick::event_loop::{Parts, TickLoop};

@@ -7,12 +7,13 @@
 
 use crate::datagram::{DatagramError, set_receive_buffer};
 use crate::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message, is_nothing};
-use crate::stream::below::datagrams_at;
+use crate::stream::below::address_of;
+use crate::stream::below::datagrams::datagrams_at;
 use bypass::{Datagrams, Port};
 use clock::Clock;
 use std::collections::HashMap;
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -160,12 +161,7 @@ impl EchoSocket {
         if backend != plan::backend::AF_XDP {
             return Ok(EchoSocket::Kernel(UdpSocket::bind(address)?));
         }
-        let first = address.to_socket_addrs()?.find_map(|address| match address {
-            SocketAddr::V4(address) if !address.ip().is_unspecified() => Some(address),
-            _ => None,
-        });
-        let why = "af_xdp needs the IPv4 address of one interface, such as 192.0.2.1:9000";
-        let address = first.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+        let address = address_of(address)?;
         let mut datagrams = datagrams_at(*address.ip()).map_err(io::Error::other)?;
         let bound = datagrams.bind(address.port()).map_err(io::Error::other)?;
         Ok(EchoSocket::Below(Box::new(datagrams), bound))
@@ -179,6 +175,14 @@ impl EchoSocket {
         match self {
             EchoSocket::Kernel(socket) => socket.local_addr(),
             EchoSocket::Below(_, address) => Ok(SocketAddr::V4(*address)),
+        }
+    }
+
+    /// In words the stack below it; `None`: the kernel's.
+    pub fn stack(&self) -> Option<String> {
+        match self {
+            EchoSocket::Kernel(_) => None,
+            EchoSocket::Below(datagrams, _) => Some(datagrams.frames().to_string()),
         }
     }
 

@@ -36,9 +36,13 @@ impl Streams for HarmedFlows {
         Ok(self.begin(id))
     }
 
-    fn open_flow(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
-        let id = self.flows.open_flow(peer)?;
+    fn dial(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
+        let id = self.flows.dial(peer)?;
         Ok(self.begin(id))
+    }
+
+    fn stack(&self) -> Option<String> {
+        self.flows.stack()
     }
 
     fn remove(&mut self, id: StreamId) {

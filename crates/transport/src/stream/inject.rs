@@ -110,10 +110,18 @@ impl Streams for InjectedStreams {
         Ok(id)
     }
 
-    fn open_flow(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
-        let id = self.streams.open_flow(peer)?;
+    fn dial(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
+        let id = self.streams.dial(peer)?;
         self.begin(id);
         Ok(id)
+    }
+
+    fn listen_at(&mut self, address: &str) -> io::Result<SocketAddr> {
+        self.streams.listen_at(address)
+    }
+
+    fn stack(&self) -> Option<String> {
+        self.streams.stack()
     }
 
     fn remove(&mut self, id: StreamId) {

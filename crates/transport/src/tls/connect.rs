@@ -8,13 +8,14 @@ use super::pinned::PinnedVerifier;
 use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
 use super::session::Session;
 use crate::connection::Connection;
+use crate::dialogue::Blocking;
 use clock::Deadline;
 use plan::trust::Trust;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, ServerName};
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,14 +72,14 @@ impl Connector {
         Handshake::client(self.config.clone(), self.name.clone())
     }
 
-    fn shake_hands(&self, socket: &mut TcpStream) -> io::Result<Session> {
+    pub(super) fn shake_hands(&self, socket: &mut impl Blocking) -> io::Result<Session> {
         let mut handshake = self.begin()?;
         let deadline = Deadline::after(HANDSHAKE_PATIENCE);
         let mut bytes = [0; 4096];
         loop {
             let progress = handshake.advance();
             if !handshake.out().is_empty() {
-                socket.set_write_timeout(Some(left(&deadline)?))?;
+                socket.set_patience(left(&deadline)?)?;
                 let sent = socket.write_all(handshake.out());
                 handshake.written(handshake.out().len());
                 // Why we gave up says more than that nobody listens.
@@ -89,7 +90,7 @@ impl Connector {
             if let Progress::Done = progress? {
                 return Ok(handshake.finish()?);
             }
-            socket.set_read_timeout(Some(left(&deadline)?))?;
+            socket.set_patience(left(&deadline)?)?;
             match socket.read(&mut bytes).map_err(in_words)? {
                 0 => return Err(HandshakeError::ended().into()),
                 n => handshake.received(&bytes[..n]),

@@ -40,7 +40,7 @@ pub use error::{HandshakeError, Reason, TlsError};
 pub use policy::HANDSHAKE_PATIENCE;
 pub use record::{RECORD_OVERHEAD_BYTES, RecordError};
 pub use session::Session;
-pub use streams::around;
+pub use streams::{around, dialling};
 
 pub(crate) use streams::TlsStreams;
 

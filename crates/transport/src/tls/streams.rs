@@ -1,11 +1,14 @@
 //! The layer: a set of streams of which some or all are secure.
 
 use super::accept::Acceptor;
+use super::connect::Connector;
 use super::error::HandshakeError;
+use super::policy::HANDSHAKE_PATIENCE;
 use super::record::{INPUT_BYTES, RecordError};
 use super::session::{Session, TakeOutcome};
 use super::stepping::{Shaking, watch};
 use crate::connection::Connection;
+use crate::dialogue::Dialogue;
 use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use std::collections::VecDeque;
@@ -25,6 +28,13 @@ pub fn around(
     Box::new(TlsStreams::new(streams, acceptor, clock))
 }
 
+/// `streams`, which dial by themselves, with TLS by `connector` for each connection that they dial.
+/// `clock` is the one that `streams` was opened with.
+pub fn dialling(streams: Box<dyn Streams>, connector: Connector, clock: Clock) -> Box<dyn Streams> {
+    let plain = TlsStreams::new(streams, None, clock);
+    Box::new(TlsStreams { connector: Some(connector), ..plain })
+}
+
 enum Lane {
     Vacant,
     Plain,
@@ -35,6 +45,8 @@ enum Lane {
 /// `S` with TLS around it.
 pub(crate) struct TlsStreams<S: ?Sized> {
     acceptor: Option<Arc<Acceptor>>,
+    /// For the connections that the set dials by itself.
+    connector: Option<Connector>,
     clock: Clock,
     lanes: Vec<Lane>,
     /// Handshakes that go on with the next reads, one a wait.
@@ -54,6 +66,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
     pub(crate) fn new(inner: Box<S>, acceptor: Option<Arc<Acceptor>>, clock: Clock) -> Self {
         TlsStreams {
             acceptor,
+            connector: None,
             clock,
             lanes: Vec::new(),
             steps: VecDeque::new(),
@@ -69,6 +82,16 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
             self.lanes.push(Lane::Vacant);
         }
         self.lanes[id.index()] = lane;
+    }
+
+    /// A connection whose handshake is over, or that has none.
+    fn connected(&mut self, id: StreamId, session: Option<Box<Session>>) {
+        let Some(session) = session else { return self.set(id, Lane::Plain) };
+        let has_more = session.has_more();
+        self.set(id, Lane::Secure(session));
+        if has_more {
+            self.list(id, true);
+        }
     }
 
     /// A connection that came by the listener.
@@ -292,17 +315,35 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
     fn add(&mut self, connection: Connection) -> io::Result<StreamId> {
         let Connection { socket, session } = connection;
         let id = self.inner.add(socket.into())?;
-        match session {
-            None => self.set(id, Lane::Plain),
-            Some(session) => {
-                let has_more = session.has_more();
-                self.set(id, Lane::Secure(session));
-                if has_more {
-                    self.list(id, true);
-                }
+        self.connected(id, session);
+        Ok(id)
+    }
+
+    fn dial(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
+        let id = self.inner.dial(peer)?;
+        let Some(connector) = &self.connector else {
+            self.set(id, Lane::Plain);
+            return Ok(id);
+        };
+        let (streams, clock) = (&mut *self.inner, self.clock);
+        let patience = HANDSHAKE_PATIENCE;
+        let mut dialogue = Dialogue { streams, id, clock, patience, is_secure: false };
+        match connector.shake_hands(&mut dialogue) {
+            Ok(session) => self.connected(id, Some(Box::new(session))),
+            Err(error) => {
+                self.inner.remove(id);
+                return Err(error);
             }
         }
         Ok(id)
+    }
+
+    fn listen_at(&mut self, address: &str) -> io::Result<SocketAddr> {
+        self.inner.listen_at(address)
+    }
+
+    fn stack(&self) -> Option<String> {
+        self.inner.stack()
     }
 
     fn remove(&mut self, id: StreamId) {

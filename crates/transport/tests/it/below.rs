@@ -48,7 +48,7 @@ fn beside_an_echo(
         };
         let ending = Ending(&stop);
         let work = || {
-            let mut streams = transport::backend("af_xdp").unwrap().open(clock).unwrap();
+            let mut streams = transport::backend("af_xdp").unwrap().open_flows(clock).unwrap();
             client(&mut *streams, address, clock);
         };
         networks.trader().within(work).unwrap();
@@ -94,7 +94,7 @@ fn reply(streams: &mut dyn Streams, id: StreamId) -> (u64, u64) {
 #[test]
 fn each_flow_has_its_own_replies() {
     let counts = beside_an_echo(|streams, address, clock| {
-        let ids = [(); 2].map(|()| streams.open_flow(address).unwrap());
+        let ids = [(); 2].map(|()| streams.dial(address).unwrap());
         assert_eq!(streams.peer(ids[1]), Some(address));
         for sequence in 0..200 {
             for (lane, id) in ids.into_iter().enumerate() {
@@ -119,13 +119,13 @@ fn each_flow_has_its_own_replies() {
     assert_eq!((counts.received, counts.replied, counts.unsent), (401, 401, 0));
 }
 
-/// A dialogue reads one datagram, and ends when nothing comes; connections are rejected in words.
+/// A dialogue reads one datagram, and ends when nothing comes; a listener is rejected in words.
 #[test]
 fn a_dialogue_waits_no_longer_than_its_patience() {
     beside_an_echo(|streams, address, clock| {
-        let id = streams.open_flow(address).unwrap();
+        let id = streams.dial(address).unwrap();
         let mut into = [0; 100];
-        let mut dialogue = Dialogue { streams, id, clock, patience: PATIENCE };
+        let mut dialogue = Dialogue { streams, id, clock, patience: PATIENCE, is_secure: false };
         dialogue.write_all(&message(7)).unwrap();
         assert_eq!(dialogue.read(&mut into).unwrap(), 64);
         assert_eq!(Message::decode(&into[..64]).unwrap().unwrap().sequence, 7);

@@ -7,7 +7,7 @@ pub(super) mod websocket;
 
 use crate::session::codec::StampedReply;
 use std::io;
-use transport::Connection;
+use transport::Blocking;
 use transport::echo::datagrams::EchoStamps;
 
 /// One of an order's two messages.
@@ -46,7 +46,7 @@ pub trait OrderProtocol {
     fn log_on(
         &mut self,
         lane: usize,
-        stream: &mut Connection,
+        stream: &mut dyn Blocking,
         accounts: &[usize],
     ) -> io::Result<()>;
 

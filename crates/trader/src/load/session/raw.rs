@@ -5,7 +5,7 @@ use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use record::MessageBytes;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
-use transport::Connection;
+use transport::Blocking;
 use transport::echo::datagrams::{EchoStamps, STAMPED};
 use transport::echo::{self, Inbound};
 
@@ -52,11 +52,11 @@ impl Raw {
 }
 
 impl OrderProtocol for Raw {
-    fn log_on(&mut self, _: usize, stream: &mut Connection, _: &[usize]) -> io::Result<()> {
+    fn log_on(&mut self, _: usize, stream: &mut dyn Blocking, _: &[usize]) -> io::Result<()> {
         if !self.datagrams {
             return Ok(());
         }
-        stream.set_read_timeout(Some(HELLO_PATIENCE))?;
+        stream.set_patience(HELLO_PATIENCE)?;
         greet(stream)
     }
 
@@ -131,7 +131,7 @@ impl OrderProtocol for Raw {
 ///
 /// # Errors
 /// If nobody answers, or the socket is broken.
-pub(crate) fn greet(flow: &mut (impl Read + Write)) -> io::Result<()> {
+pub(crate) fn greet(flow: &mut (impl Read + Write + ?Sized)) -> io::Result<()> {
     let length = echo::HEADER_BYTES as u16;
     for sequence in 0..HELLOS_MAX {
         let mut out = Vec::new();

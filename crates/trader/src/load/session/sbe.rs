@@ -5,8 +5,8 @@ use crate::session::form::{CLIENT_ID_BYTES, Form};
 use crate::session::web::{ClientIds, STEP_PATIENCE, nonce, read, wait_at_most};
 use clock::Deadline;
 use plan::process::orders::OrdersPlan;
-use std::io::{self, Write};
-use transport::Connection;
+use std::io;
+use transport::Blocking;
 use transport::echo::Inbound;
 use wire::Decimal;
 use wire::reply::{self, DoneStatus};
@@ -72,7 +72,7 @@ impl OrderProtocol for Sbe {
     fn log_on(
         &mut self,
         lane: usize,
-        stream: &mut Connection,
+        stream: &mut dyn Blocking,
         accounts: &[usize],
     ) -> io::Result<()> {
         let [account] = *accounts else {
@@ -149,7 +149,7 @@ fn whole(bytes: &[u8]) -> Result<Option<usize>, wire::sbe::FrameFault> {
 
 impl Lane {
     /// Begins a session, and learns the instruments.
-    fn log_on(&mut self, stream: &mut Connection, token: &str) -> io::Result<()> {
+    fn log_on(&mut self, stream: &mut dyn Blocking, token: &str) -> io::Result<()> {
         let (mut out, cancel_on_disconnect) = (Vec::new(), false);
         let logon = Logon { session: 0, last_sequence: 0, cancel_on_disconnect, token };
         encode_logon(&mut out, &logon);

@@ -7,7 +7,7 @@ use crate::session::web::{Masks, WebSession, nonce};
 use plan::process::orders::OrdersPlan;
 use std::borrow::Cow;
 use std::io;
-use transport::Connection;
+use transport::Blocking;
 use wire::decimal::Decimal;
 use wire::frame::{Opcode, write_frame_with};
 use wire::reply::{self, DoneStatus};
@@ -76,7 +76,7 @@ impl OrderProtocol for WebSocket {
     fn log_on(
         &mut self,
         lane: usize,
-        stream: &mut Connection,
+        stream: &mut dyn Blocking,
         accounts: &[usize],
     ) -> io::Result<()> {
         let session = &mut self.lanes[lane];

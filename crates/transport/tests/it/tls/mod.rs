@@ -21,7 +21,7 @@ use transport::tls::{Acceptor, Connector, Pair, RECORD_OVERHEAD_BYTES};
 const NAME: &str = "exchange.test";
 
 /// Two certificates of one authority, and what trusts it.
-fn trusted() -> (Acceptor, Trust) {
+pub fn trusted() -> (Acceptor, Trust) {
     let authority = Authority::new();
     (Acceptor::of(&authority.pair(NAME)).unwrap(), authority.trust(NAME))
 }

@@ -3,22 +3,18 @@
 //!
 //! It spins: there is no wait that sleeps.
 
+use super::{no_sockets, port_at, source_to, v4};
 use crate::connection::Connection;
-use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
-use bypass::routes::{self, Interface};
-use bypass::{Arrival, BypassError, Datagrams, Port, PortOptions};
+use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
+use bypass::{Arrival, BypassError, Datagrams, Port};
 use clock::Clock;
 use plan::tables::network::MESSAGE_BYTES_MAX;
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::BorrowedFd;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 
-/// Copies, because zero-copy on the queue that carries an ssh session can cut it off.
-const OPTIONS: PortOptions = PortOptions { queue: None, zero_copy: false };
-
-pub(crate) fn open(clock: Clock) -> io::Result<Box<dyn Sockets>> {
+pub(crate) fn open(clock: Clock) -> io::Result<Box<dyn Streams>> {
     let inbox = vec![0; MESSAGE_BYTES_MAX].into();
-    Ok(Box::new(Below { clock, datagrams: None, flows: Vec::new(), inbox, staged: None }))
+    Ok(Box::new(Flows { clock, datagrams: None, flows: Vec::new(), inbox, staged: None }))
 }
 
 /// Datagrams of the interface that has `address`.
@@ -26,14 +22,7 @@ pub(crate) fn open(clock: Clock) -> io::Result<Box<dyn Sockets>> {
 /// # Errors
 /// If there is none, or AF_XDP can't run there: in words that say what to try.
 pub(crate) fn datagrams_at(address: Ipv4Addr) -> Result<Datagrams<Port>, BypassError> {
-    let interface = Interface::with_address(address)?;
-    Ok(Datagrams::on_port(Port::open(&interface, OPTIONS)?, address))
-}
-
-/// An error of a set that has no sockets of the kernel.
-fn no_sockets() -> io::Error {
-    let why = "af_xdp carries datagrams only: take another backend for connections";
-    io::Error::new(ErrorKind::Unsupported, why)
+    Ok(Datagrams::on_port(port_at(address)?, address))
 }
 
 /// One flow.
@@ -44,7 +33,7 @@ struct Flow {
     writable: bool,
 }
 
-struct Below {
+struct Flows {
     clock: Clock,
     /// Opened by the first flow, on the interface by which its peer is reached.
     datagrams: Option<Datagrams<Port>>,
@@ -54,7 +43,7 @@ struct Below {
     staged: Option<(usize, usize)>,
 }
 
-impl Below {
+impl Flows {
     /// Takes the next datagram of a flow into the inbox, if there is none in it yet.
     #[inline]
     fn stage(&mut self) {
@@ -77,21 +66,16 @@ impl Below {
     }
 }
 
-impl Streams for Below {
+impl Streams for Flows {
     fn add(&mut self, _: Connection) -> io::Result<StreamId> {
         Err(no_sockets())
     }
 
-    fn open_flow(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
-        let SocketAddr::V4(peer) = peer else {
-            return Err(io::Error::new(ErrorKind::Unsupported, "af_xdp takes IPv4 addresses only"));
-        };
+    fn dial(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
+        let peer = v4(peer)?;
         let datagrams = match &mut self.datagrams {
             Some(datagrams) => datagrams,
-            none => {
-                let source = routes::route(*peer.ip()).map_err(io::Error::other)?.source;
-                none.insert(datagrams_at(source).map_err(io::Error::other)?)
-            }
+            none => none.insert(datagrams_at(source_to(peer)?).map_err(io::Error::other)?),
         };
         datagrams.resolve(*peer.ip()).map_err(io::Error::other)?;
         let local_port = datagrams.bind(0).map_err(io::Error::other)?.port();
@@ -114,6 +98,10 @@ impl Streams for Below {
 
     fn accept(&mut self) -> io::Result<Option<StreamId>> {
         Err(no_sockets())
+    }
+
+    fn stack(&self) -> Option<String> {
+        self.datagrams.as_ref().map(|datagrams| datagrams.frames().to_string())
     }
 
     fn peer(&self, id: StreamId) -> Option<SocketAddr> {
@@ -170,15 +158,5 @@ impl Streams for Below {
 
     fn watch_readable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
         self.flow(id).map(|flow| flow.readable = watch)
-    }
-}
-
-impl Sockets for Below {
-    fn accept_socket(&mut self) -> io::Result<Option<TcpStream>> {
-        Err(no_sockets())
-    }
-
-    fn wake_by(&mut self, _: BorrowedFd<'_>) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -1,0 +1,91 @@
+//! Connections and flows to one exchange, as a plan asks for them.
+
+use crate::load::run::{LOG_ON, TraderError};
+use clock::Clock;
+use plan::trust::Trust;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use transport::tls::{self, Connector};
+use transport::{Connection, Streams};
+
+/// Makes connections to one exchange, as a plan asks for them.
+pub(crate) struct Dialler<'a> {
+    target: &'a str,
+    tls: Option<Connector>,
+    datagrams: bool,
+}
+
+impl Dialler<'_> {
+    pub(crate) fn new<'a>(
+        target: &'a str,
+        tls: Option<&Trust>,
+    ) -> Result<Dialler<'a>, TraderError> {
+        let tls = tls.map(|trust| Connector::new(trust, target)).transpose()?;
+        Ok(Dialler { target, tls, datagrams: false })
+    }
+
+    /// The same; makes flows of datagrams if `datagrams`.
+    pub(super) fn over_datagrams(self, datagrams: bool) -> Self {
+        Self { datagrams, ..self }
+    }
+
+    /// A fresh connection that blocks, but not for ever.
+    pub(crate) fn connect(&self) -> io::Result<Connection> {
+        if self.datagrams {
+            return dial_datagrams(self.target).map(Connection::of_datagrams);
+        }
+        let socket = dial(self.target)?;
+        match &self.tls {
+            None => Ok(socket.into()),
+            Some(connector) => connector.connect(socket),
+        }
+    }
+
+    /// Streams that such connections can be added to.
+    pub(crate) fn around(&self, streams: Box<dyn Streams>, clock: Clock) -> Box<dyn Streams> {
+        match self.tls {
+            None => streams,
+            Some(_) => tls::around(streams, None, clock),
+        }
+    }
+
+    /// Streams that dial by themselves, as this one would.
+    pub(super) fn around_dialling(
+        &self,
+        streams: Box<dyn Streams>,
+        clock: Clock,
+    ) -> Box<dyn Streams> {
+        match &self.tls {
+            None => streams,
+            Some(connector) => tls::dialling(streams, connector.clone(), clock),
+        }
+    }
+}
+
+/// A fresh flow of datagrams to the first address of `HOST:PORT`.
+pub(crate) fn dial_datagrams(target: &str) -> io::Result<UdpSocket> {
+    transport::datagram::flow_to(first_address(target)?)
+}
+
+pub(super) fn first_address(target: &str) -> io::Result<SocketAddr> {
+    let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    target.to_socket_addrs()?.next().ok_or_else(none)
+}
+
+/// A fresh, blocking connection to `HOST:PORT`, with a time-out.
+pub(crate) fn dial(target: &str) -> io::Result<TcpStream> {
+    let addresses: Vec<SocketAddr> = target.to_socket_addrs()?.collect();
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, LOG_ON) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(LOG_ON))?;
+                stream.set_write_timeout(Some(LOG_ON))?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
