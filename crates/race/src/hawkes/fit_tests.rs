@@ -65,12 +65,14 @@ fn parameters_are_within_their_intervals_in_95_of_100_fits() {
 #[test]
 fn two_kernels_are_found_and_one_is_rejected() {
     let fits = testing::cases(20) as usize;
+    // With 80 s one kernel was rejected in 2 of 5 only.
+    let seconds = 240.0;
     let process = Hawkes::with_kernels(50.0, [(0.4, 800.0), (0.35, 8.0)]);
     let (mut covered, mut values, mut rejected) = (0, 0, [0, 0]);
     for seed in 0..fits as u64 {
-        let times = times(process, seed, 80.0);
-        let one = fit(&times, 80.0).unwrap();
-        let two = fit_two(&times, 80.0, &one).unwrap();
+        let times = times(process, seed, seconds);
+        let one = fit(&times, seconds).unwrap();
+        let two = fit_two(&times, seconds, &one).unwrap();
         rejected[0] += usize::from(one.rescaled.p < 0.05);
         rejected[1] += usize::from(two.rescaled.p < 0.05);
         let of = |kernel: usize| {
