@@ -264,6 +264,8 @@ fn a_killed_apply_goes_back() {
 
 #[test]
 fn a_plan_is_made_elsewhere_from_an_inspection() {
+    // Both plans must see the same settings.
+    let _turn = turn();
     let cores = host::thread::allowed().unwrap();
     if cores.len() < 2 {
         skip!(Cores, "one to measure on, one for the rest");
