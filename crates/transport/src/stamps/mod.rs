@@ -9,6 +9,7 @@ pub(crate) mod segments;
 pub use segments::Segments;
 
 use crate::datagram::control::{Control, SCM_TSTAMP_SCHED, SCM_TSTAMP_SND, SentStamp};
+use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::sockopt::Timestamping;
 use nix::sys::socket::{MsgFlags, TimestampingFlag, recvmsg, setsockopt};
@@ -107,5 +108,11 @@ pub(crate) fn ask(socket: &impl AsFd, transmit: bool) -> io::Result<()> {
             | libc::SOF_TIMESTAMPING_TX_SOFTWARE
             | libc::SOF_TIMESTAMPING_TX_HARDWARE;
     }
-    Ok(setsockopt(socket, Timestamping, &TimestampingFlag::from_bits_retain(flags))?)
+    let set = |flags| setsockopt(socket, Timestamping, &TimestampingFlag::from_bits_retain(flags));
+    // Or a stream's bytes would be counted from the first that the other end has not acknowledged
+    // yet, and a stamp of a later write would have another number. Linux 6.2.
+    match set(flags | libc::SOF_TIMESTAMPING_OPT_ID_TCP) {
+        Err(Errno::EINVAL) => Ok(set(flags)?),
+        done => Ok(done?),
+    }
 }
