@@ -25,6 +25,7 @@ pub(crate) struct LogWriter {
     pub ahead: SegmentMaker,
     pub mark: Mark,
     /// Dropped last: another writer may start only after all other parts have ended.
+    #[expect(dead_code, reason = "held")]
     pub lock: Lock,
 }
 

@@ -25,13 +25,10 @@ impl Writer {
     /// Writes until the appender is dropped and the ring is empty, or until an error.
     pub fn run(mut self) {
         let written = self.write_all();
-        // The lock goes last.
-        let LogWriter { shared, mark, ahead, lock, .. } = self.log;
+        let LogWriter { shared, mark, .. } = self.log;
         if let Err(error) = written.and_then(|()| mark.close()) {
             shared.fail(error);
         }
-        drop(ahead);
-        drop(lock);
     }
 
     fn write_all(&mut self) -> Result<(), JournalError> {
