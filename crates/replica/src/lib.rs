@@ -17,6 +17,7 @@
 //! | [`session`] | a follower's end of one connection: bytes in, bytes out, a [`session::Store`] |
 //! | [`store`] | the store that is a journal's directory |
 //! | [`lag`] | when a follower counts as lost. Pure |
+//! | [`publish`] | files that appear whole |
 //! | [`ship`] | the primary's threads |
 //! | [`follow`] | the follower's loop |
 //!
@@ -29,6 +30,7 @@ pub mod admission;
 pub mod follow;
 pub mod frame;
 pub mod lag;
+pub mod publish;
 pub mod register;
 pub mod session;
 pub mod ship;

@@ -2,9 +2,10 @@
 
 use crate::admission::{Own, admit};
 use crate::frame::{FrameError, Hello};
+use crate::publish::publish;
 use crate::register;
 use crate::session::{AdmitError, Store, StoreError};
-use crate::term::{self, publish};
+use crate::term;
 use journal::{CONTENT_BYTES, LogCopy, LogName, Options, Watch};
 use std::fs::File;
 use std::io::{self, Write};
@@ -115,8 +116,7 @@ impl Register {
                 *length = self.bytes.len();
             }
             None => {
-                publish(directory, register::NAME, &self.bytes)?;
-                let file = File::options().append(true).open(directory.join(register::NAME))?;
+                let file = publish(directory, register::NAME, &self.bytes)?;
                 self.file = Some((file, self.bytes.len()));
             }
         }

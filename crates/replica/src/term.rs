@@ -4,9 +4,9 @@
 //! A term has a number and the random number of its primary, so that two primaries that both call
 //! themselves the next one are told apart.
 
+use crate::publish::publish;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// The file.
@@ -87,11 +87,11 @@ pub fn write(directory: &Path, terms: &[Term]) -> Result<(), TermsError> {
         .map_err(io::Error::other)
         .and_then(|lines| publish(directory, NAME, lines.as_bytes()));
     let file = directory.join(NAME).display().to_string();
-    written.map_err(|source| TermsError::System { doing: "write", file, source })
+    written.map(drop).map_err(|source| TermsError::System { doing: "write", file, source })
 }
 
-/// Begins a term before a primary writes the record `first` of the log in `directory`, durably. A
-/// log that never had a follower and `has_follower` says has none now has no terms.
+/// Begins a term before a primary writes the record `first` of the log in `directory`, durably. If
+/// the log never had a follower, and has none now either, it gets no term.
 ///
 /// # Errors
 /// [`TermsError`].
@@ -112,16 +112,6 @@ pub fn begin(directory: &Path, first: u64, has_follower: bool) -> Result<(), Ter
     terms.push(Term { term, primary: u64::from_le_bytes(primary), first });
     terms.drain(..terms.len().saturating_sub(TERMS_MAX));
     write(directory, &terms)
-}
-
-/// Makes a file that appears whole, once it is durable.
-pub(crate) fn publish(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let unfinished = directory.join(format!("{name}.new"));
-    let mut file = File::create(&unfinished)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&unfinished, directory.join(name))?;
-    File::open(directory)?.sync_all()
 }
 
 #[cfg(test)]

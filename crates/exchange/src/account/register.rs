@@ -12,14 +12,13 @@
 //! - Earlier versions wrote only the id.
 
 use crate::setup::instruments::Instruments;
+use replica::publish::publish;
 use replica::register::NAME;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
-
-const NAME_UNFINISHED: &str = "register.new";
+use std::path::Path;
 
 /// Why a journal's register can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -157,7 +156,7 @@ impl Register {
                 return Err(RegisterError::Missing { file: name });
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                create(directory, &path, head).map_err(system_error("make", &path))?
+                create(directory, head).map_err(system_error("make", &path))?
             }
             Err(error) => return Err(system_error("open", &path)(error)),
         };
@@ -213,14 +212,9 @@ fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
 }
 
 /// Creates a register; it gets its name when its first line is durable.
-fn create(directory: &Path, path: &Path, head: &RegisterHead) -> io::Result<File> {
-    let unfinished: PathBuf = directory.join(NAME_UNFINISHED);
-    let mut file =
-        File::options().read(true).write(true).create(true).truncate(true).open(&unfinished)?;
-    writeln!(file, "{}", serde_json::to_string(head)?)?;
-    file.sync_all()?;
-    std::fs::rename(&unfinished, path)?;
-    File::open(directory)?.sync_all()?;
+fn create(directory: &Path, head: &RegisterHead) -> io::Result<File> {
+    let line = serde_json::to_string(head)? + "\n";
+    let mut file = publish(directory, NAME, line.as_bytes())?;
     file.rewind()?;
     Ok(file)
 }
