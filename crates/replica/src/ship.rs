@@ -64,7 +64,7 @@ enum ShipError {
     Connect(String, io::Error),
     #[error("lost the connection to the follower: {0}")]
     Io(#[from] io::Error),
-    #[error("the follower's answer is none: {0}")]
+    #[error("the follower's answer is invalid: {0}")]
     Frame(#[from] FrameError),
     #[error("the follower rejects this primary: {0}")]
     Refused(String),
@@ -102,7 +102,7 @@ impl Shipper {
     /// Starts to ship a journal. `place` is called at the begin of each lasting thread.
     ///
     /// # Errors
-    /// There are no threads.
+    /// The system starts no thread.
     pub fn start(
         settings: ShipSettings,
         shipping: Shipping,
