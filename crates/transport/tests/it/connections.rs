@@ -183,9 +183,11 @@ fn ends_are_seen_at_the_other_end() {
         kernel.read_to_end(&mut all).unwrap();
         all.len()
     };
-    beside_an_echo(BELOW, None, |address| {
+    let below = beside_an_echo(BELOW, None, |address| {
         assert_eq!(answered(&mut TcpStream::connect(address).unwrap()), 64);
     });
+    // The same kernel would fail the client, with nothing to report it as skipped.
+    let Some(_) = below else { return };
     beside_an_echo("block", None, |address| {
         let clock = Clock::calibrate();
         let mut streams = open(BELOW, None, clock);
