@@ -1,10 +1,11 @@
 //! Datagrams below the kernel, between two namespaces; needs root.
 
+use crate::Ending;
 use clock::{Clock, Deadline};
 use host::network::Networks;
 use std::io::{Read, Write as _};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::echo::Message;
 use transport::echo::datagrams::{DatagramCounts, EchoSocket, serve};
@@ -55,15 +56,6 @@ fn beside_an_echo(
         drop(ending);
         Some(server.join().unwrap())
     })
-}
-
-/// Ends the echo also when the client panics.
-struct Ending<'a>(&'a AtomicBool);
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 fn message(sequence: u64) -> Vec<u8> {

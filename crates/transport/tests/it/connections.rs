@@ -1,6 +1,7 @@
 //! Connections below the kernel, between two namespaces; needs root. The kernel's TCP is the judge
 //! at either end.
 
+use crate::Ending;
 use crate::tls::trusted;
 use clock::{Clock, Deadline};
 use host::network::Networks;
@@ -8,7 +9,7 @@ use plan::trust::Trust;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::echo::{Echo, Message};
 use transport::serve::{Limits, Rejections, serve};
@@ -72,15 +73,6 @@ fn beside_an_echo(
         drop(ending);
         Some(server.join().unwrap())
     })
-}
-
-/// Ends the echo also when the client panics.
-struct Ending<'a>(&'a AtomicBool);
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// A client's streams, with TLS if there is something to trust.

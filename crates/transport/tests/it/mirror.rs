@@ -1,12 +1,13 @@
 //! A server that gives back every byte, in every way, under many connections that write and read in
 //! portions: each gets its own bytes, all of them, in their order.
 
+use crate::Ending;
 use crate::ways::{Way, ways};
 use clock::Clock;
 use proptest::prelude::*;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use transport::StreamId;
 use transport::serve::{Full, Limits, Outbound, Service, serve};
@@ -126,15 +127,6 @@ fn mirror(way: Way, lengths: &[usize], steps: &[Step]) {
         let mirror = server.join().unwrap();
         assert_eq!(mirror.opened, lengths.len(), "{way}");
     });
-}
-
-/// Stops the server also when the test fails.
-struct Ending<'a>(&'a AtomicBool);
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 proptest! {
