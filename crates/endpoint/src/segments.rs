@@ -17,7 +17,7 @@ impl SegmentCounts {
         for (count, length) in self.seen.iter_mut().zip(lengths) {
             *count += u64::from(length.is_some());
         }
-        self.card += u64::from(kernel.card_sent_ns.or(kernel.card_received_ns).is_some());
+        self.card += u64::from(kernel.are_by_card());
     }
 
     /// A sentence about each segment that some pings lack, and about the card's stamps.

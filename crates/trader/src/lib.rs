@@ -22,7 +22,8 @@
 //!
 //! Between two hosts, `between` finds the offset of their clocks from the messages of a run.
 //!
-//! `session` is common to both: one WebSocket stack, messages encoded in advance, one decoder.
+//! `session` is common to both: one WebSocket stack, messages encoded in advance, one decoder. So
+//! is `stamped`: the segments of messages that the kernel stamps.
 //!
 //! One thread does all of it. While it measures it does not allocate, lock, print or encode a
 //! histogram (invariant 4).
@@ -36,6 +37,7 @@ pub mod risk;
 #[cfg(test)]
 mod scripted;
 mod session;
+mod stamped;
 pub mod strategy;
 mod tick;
 

@@ -8,8 +8,9 @@ use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
-use crate::load::stamping::{self, Stamping};
+use crate::load::stamping::Stamping;
 use crate::load::{bare, one_way, open_loop, ping_pong};
+use crate::stamped;
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
 use host::Scheduling;
@@ -24,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::echo::bare::Bare;
 use transport::tls::{HandshakeError, TlsError};
-use transport::{Connection, Dialogue, StreamId, Streams, inject, stamped};
+use transport::{Connection, Dialogue, StreamId, Streams, inject};
 
 /// Time limit for connecting, and for each step of logging on.
 pub(super) const LOG_ON: Duration = Duration::from_secs(5);
@@ -190,7 +191,7 @@ fn measure_over<E: OrderProtocol>(
     let every = plan.load.stamp_every;
     let all: Vec<Series> = match every {
         0 => own.to_vec(),
-        _ => own.iter().cloned().chain(stamping::series()).collect(),
+        _ => own.iter().cloned().chain(stamped::series()).collect(),
     };
     let (recorder, drain): (Recorder, Drain) = recorder::recorder(&all, plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
@@ -260,7 +261,7 @@ fn open_streams<E: OrderProtocol>(
     let mut streams = streams.map_err(open_failed)?;
     // Below TLS and the harm on purpose: it needs the sockets themselves.
     if plan.load.stamp_every > 0 {
-        streams = stamped::around(streams, clock, backend.row.spins);
+        streams = transport::stamped::around(streams, clock, backend.row.spins);
     }
     let dialler =
         Dialler::new(&plan.target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());

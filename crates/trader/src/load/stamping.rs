@@ -2,11 +2,11 @@
 
 use crate::load::in_flight::{InFlight, Progress};
 use crate::load::session::Message;
+use crate::stamped::StampedMessages;
 use clock::Clock;
-use clock::recorder::{Recorder, Series};
-use plan::segments::SEGMENTS;
-use record::{KernelStamped, Kind};
-use transport::stamps::{KernelStamps, Segments};
+use clock::recorder::Recorder;
+use record::KernelStamped;
+use transport::stamps::KernelStamps;
 
 /// A message by the number of its order.
 type Named = (u64, Message);
@@ -34,16 +34,10 @@ struct Round {
 /// The state of a load's stamped messages.
 pub(crate) struct Stamping {
     every: u64,
-    segments: Segments,
+    messages: StampedMessages,
     /// Number of the first segment's series.
     row: usize,
     lanes: Vec<Chosen>,
-    counts: KernelStamped,
-}
-
-/// The series of stamped messages.
-pub(crate) fn series() -> impl Iterator<Item = Series> {
-    SEGMENTS.iter().map(|name| Series::new(name, Kind::Service))
 }
 
 impl Stamping {
@@ -51,10 +45,9 @@ impl Stamping {
     pub(crate) fn new(every: u64, lanes: usize, row: usize, clock: Clock) -> Stamping {
         Stamping {
             every,
-            segments: Segments::new(clock),
+            messages: StampedMessages::new(clock),
             row,
             lanes: vec![Chosen::None; lanes],
-            counts: KernelStamped::default(),
         }
     }
 
@@ -121,28 +114,22 @@ impl Stamping {
         matches!(self.lanes[lane], Chosen::Answered(_))
     }
 
-    /// Records where the chosen message's time went. The receive stamp is that of the last byte of
-    /// the read, so that it counts only if the reply `ended_read`.
+    /// Records where the chosen message's time went; see [`StampedMessages::take`].
     pub(crate) fn record(
         &mut self,
         lane: usize,
-        mut stamps: KernelStamps,
+        stamps: KernelStamps,
         ended_read: bool,
         recorder: &mut Recorder,
     ) {
         let Chosen::Answered(round) = std::mem::replace(&mut self.lanes[lane], Chosen::None) else {
             return;
         };
-        if !ended_read {
-            stamps.received_ns = None;
-        }
-        self.segments.refresh(round.replied_ns);
+        self.messages.segments.refresh(round.replied_ns);
         if !round.measured {
             return;
         }
-        self.counts.messages += 1;
-        self.counts.by_card += u64::from(stamps.card_sent_ns.or(stamps.card_received_ns).is_some());
-        let lengths = self.segments.of((round.sent_ns, stamps, round.replied_ns));
+        let lengths = self.messages.take((round.sent_ns, stamps, round.replied_ns), ended_read);
         for (at, ns) in lengths.into_iter().enumerate() {
             ns.into_iter().for_each(|ns| recorder.record(self.row + at, ns));
         }
@@ -150,15 +137,15 @@ impl Stamping {
 
     /// Counts and the bound, after the run.
     pub(crate) fn finish(self) -> KernelStamped {
-        let wall = self.segments.wall();
-        KernelStamped { bound_ns: wall.bound_ns(), clock_steps: wall.steps(), ..self.counts }
+        self.messages.finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clock::recorder::recorder;
+    use crate::stamped::series;
+    use clock::recorder::{Series, recorder};
 
     fn stamping(every: u64, lanes: usize) -> Stamping {
         Stamping::new(every, lanes, 0, Clock::calibrate())
@@ -208,7 +195,7 @@ mod tests {
             let (mut recorder, drain) = recorder(&series, 1.0);
             recorder.start(0);
             let wall_ns = clock::wall_ns();
-            let sent_ns = stamping.segments.wall().clock_ns(wall_ns) - 10_000;
+            let sent_ns = stamping.messages.segments.wall().clock_ns(wall_ns) - 10_000;
             stamping.lanes[0] =
                 Chosen::Answered(Round { measured: true, sent_ns, replied_ns: sent_ns + 100_000 });
             let stamps = KernelStamps {

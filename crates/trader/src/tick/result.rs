@@ -2,11 +2,12 @@
 
 use crate::load::run::TraderError;
 use crate::risk::Rejection;
+use crate::stamped::Lengths;
 use crate::tick::clock_source::ClockSource;
 use crate::tick::counts::TickCounts;
 use crate::tick::phase::orders_of;
 use crate::tick::series::{errors_ns, judge, withheld, write_log};
-use crate::tick::stamped_orders::{Lengths, StampedResult};
+use crate::tick::stamped_orders::StampedResult;
 use audit::{LogResult, Windows};
 use clock::utc::Time;
 use host::measuring::MeasuringError;

@@ -1,6 +1,6 @@
 //! Checks the stamps of a run, and makes series of them.
 
-use crate::tick::stamped_orders::{self, Lengths};
+use crate::stamped::{self, Lengths};
 use clock::recorder::{self, INTERVAL_NS, Interval, Series};
 use clock::time_base::one_way;
 use clock::utc::Time;
@@ -189,7 +189,7 @@ pub(crate) fn write_log(
     let mut all = series();
     all.retain(|(series, ..)| !withheld.contains_key(&series.own_tag()));
     let mut names: Vec<Series> = all.iter().map(|(series, ..)| series.clone()).collect();
-    names.extend(stamped_orders::series().filter(|_| !stamped.is_empty()));
+    names.extend(stamped::series().filter(|_| !stamped.is_empty()));
     let mut rest = samples;
     let mut begin_ns = start_ns;
     let mut next = |interval: Option<Box<Interval>>| {

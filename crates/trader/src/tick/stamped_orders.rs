@@ -1,38 +1,29 @@
 //! Orders that the kernel stamps on their way out, and their replies on the way in.
 
+use crate::stamped::{Lengths, StampedMessages};
 use clock::Clock;
-use clock::recorder::Series;
 use plan::segments::SEGMENTS;
+use record::KernelStamped;
 use record::tick::{Point, Sample};
-use record::{KernelStamped, Kind};
 use std::collections::HashMap;
-use transport::stamps::{KernelStamps, Segments};
-
-/// Lengths of [`SEGMENTS`], ns.
-pub(crate) type Lengths = [Option<u64>; SEGMENTS.len()];
+use transport::stamps::KernelStamps;
 
 /// The stamped orders of a run.
 pub(crate) struct StampedOrders {
     every: u64,
-    segments: Segments,
+    messages: StampedMessages,
     /// The sample whose order was stamped; there is one at a time.
     awaited: Option<u32>,
     /// The sample whose reply was just read.
     answered: Option<u32>,
     /// By the number of their samples.
     all: Vec<(u64, Lengths)>,
-    by_card: u64,
 }
 
 /// The result: segments by the number of a sample, and counts.
 pub(crate) struct StampedResult {
     pub(crate) lengths: HashMap<u64, Lengths>,
     pub(crate) counts: KernelStamped,
-}
-
-/// The series of stamped orders.
-pub(crate) fn series() -> impl Iterator<Item = Series> {
-    SEGMENTS.iter().map(|name| Series::new(name, Kind::Service))
 }
 
 impl StampedOrders {
@@ -44,11 +35,10 @@ impl StampedOrders {
         all.clear();
         StampedOrders {
             every,
-            segments: Segments::new(clock),
+            messages: StampedMessages::new(clock),
             awaited: None,
             answered: None,
             all,
-            by_card: 0,
         }
     }
 
@@ -77,34 +67,20 @@ impl StampedOrders {
         self.answered
     }
 
-    /// Keeps the stamps of the sample's order. The receive stamp is that of the last byte of the
-    /// read, so that it counts only if the reply `ended_read`.
-    pub(crate) fn take(&mut self, sample: &Sample, mut stamps: KernelStamps, ended_read: bool) {
+    /// Keeps the segments of the sample's order; see [`StampedMessages::take`].
+    pub(crate) fn take(&mut self, sample: &Sample, stamps: KernelStamps, ended_read: bool) {
         self.answered = None;
-        if !ended_read {
-            stamps.received_ns = None;
-        }
         let [sent_ns, replied_ns] =
             [Point::Sent, Point::Replied].map(|point| sample.stamps[point as usize]);
         if self.all.len() < self.all.capacity() {
-            self.by_card += u64::from(stamps.card_sent_ns.or(stamps.card_received_ns).is_some());
-            let lengths = self.segments.of((sent_ns, stamps, replied_ns));
+            let lengths = self.messages.take((sent_ns, stamps, replied_ns), ended_read);
             self.all.push((sample.number, lengths));
         }
-        self.segments.refresh(replied_ns);
+        self.messages.segments.refresh(replied_ns);
     }
 
     /// After the run.
     pub(crate) fn finish(self) -> StampedResult {
-        let wall = self.segments.wall();
-        StampedResult {
-            counts: KernelStamped {
-                messages: self.all.len() as u64,
-                by_card: self.by_card,
-                bound_ns: wall.bound_ns(),
-                clock_steps: wall.steps(),
-            },
-            lengths: self.all.into_iter().collect(),
-        }
+        StampedResult { counts: self.messages.finish(), lengths: self.all.into_iter().collect() }
     }
 }

@@ -36,6 +36,11 @@ pub struct KernelStamps {
 }
 
 impl KernelStamps {
+    /// Whether the card stamped, too.
+    pub fn are_by_card(&self) -> bool {
+        self.card_sent_ns.or(self.card_received_ns).is_some()
+    }
+
     /// Takes over the stamps of an answer, from what came with it.
     pub(crate) fn answered(&mut self, control: &Control) {
         let received = control.said();
