@@ -22,9 +22,8 @@ const CLIENT_ID_AT: usize = SEQUENCE_AT + size_of::<u64>();
 
 pub(crate) struct Sbe {
     first_token: u64,
+    /// By connection, each of which has the account of the same number.
     lanes: Vec<Lane>,
-    /// By account: the connection on which it logged on.
-    lane_of: Vec<usize>,
     /// The order without its id.
     order: CreateOrder<'static>,
     replies: Replies,
@@ -61,7 +60,6 @@ impl Sbe {
         Sbe {
             first_token: load.first_token,
             lanes: (0..load.connections).map(|_| Lane::default()).collect(),
-            lane_of: vec![0; load.accounts],
             order,
             replies: Replies { client_ids: ClientIds::new(nonce()), complaint: None },
         }
@@ -82,7 +80,6 @@ impl OrderProtocol for Sbe {
                 accounts.len()
             )));
         };
-        self.lane_of[account] = lane;
         let lane = &mut self.lanes[lane];
         lane.log_on(stream, &(self.first_token + account as u64).to_string())?;
         let code = &self.order.instrument_code;
@@ -97,7 +94,7 @@ impl OrderProtocol for Sbe {
 
     #[inline]
     fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
-        let lane = &mut self.lanes[self.lane_of[account]];
+        let lane = &mut self.lanes[account];
         lane.sent += 1;
         let start = out.len();
         out.extend_from_slice(match message {
