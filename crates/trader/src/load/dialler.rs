@@ -41,20 +41,8 @@ impl Dialler<'_> {
         }
     }
 
-    /// Streams that such connections can be added to.
+    /// Streams that such connections can be added to, or that dial by themselves as this one would.
     pub(crate) fn around(&self, streams: Box<dyn Streams>, clock: Clock) -> Box<dyn Streams> {
-        match self.tls {
-            None => streams,
-            Some(_) => tls::around(streams, None, clock),
-        }
-    }
-
-    /// Streams that dial by themselves, as this one would.
-    pub(super) fn around_dialling(
-        &self,
-        streams: Box<dyn Streams>,
-        clock: Clock,
-    ) -> Box<dyn Streams> {
         match &self.tls {
             None => streams,
             Some(connector) => tls::dialling(streams, connector.clone(), clock),

@@ -265,10 +265,7 @@ fn open_streams<E: OrderProtocol>(
     }
     let dialler =
         Dialler::new(&plan.target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());
-    let streams = match rows::is_below(&plan.backend) {
-        true => dialler.around_dialling(streams, clock),
-        false => dialler.around(streams, clock),
-    };
+    let streams = dialler.around(streams, clock);
     let mut streams = inject::around(streams, &plan.inject, clock);
     if let Some(harm) = datagrams.map(|datagrams| datagrams.harm).filter(|harm| !harm.is_none()) {
         streams = inject::harmed(streams, harm);

@@ -28,8 +28,9 @@ pub fn around(
     Box::new(TlsStreams::new(streams, acceptor, clock))
 }
 
-/// `streams`, which dial by themselves, with TLS by `connector` for each connection that they dial.
-/// `clock` is the one that `streams` was opened with.
+/// `streams`, with TLS for the connections that were made by a [`Connector`], and by `connector`
+/// for those that the streams dial by themselves. `clock` is the one that `streams` was opened
+/// with.
 pub fn dialling(streams: Box<dyn Streams>, connector: Connector, clock: Clock) -> Box<dyn Streams> {
     let plain = TlsStreams::new(streams, None, clock);
     Box::new(TlsStreams { connector: Some(connector), ..plain })
