@@ -51,23 +51,23 @@ struct Connections {
 impl Connections {
     /// The stack of an address of this machine.
     fn stack_at(&mut self, address: Ipv4Addr) -> io::Result<&mut TcpStack<Port>> {
-        match &self.stack {
-            Some((its, _)) if *its == address => {}
-            Some((its, _)) => {
-                let why = format!(
-                    "af_xdp is on the address {its} already, and {address} is another: use one \
-                     interface for all connections"
-                );
-                return Err(io::Error::new(ErrorKind::AddrNotAvailable, why));
-            }
-            None => {
+        let (its, stack) = match &mut self.stack {
+            Some(opened) => opened,
+            none => {
                 let port = port_at(address).map_err(io::Error::other)?;
                 let seed = RandomState::new().hash_one(());
                 let stack = TcpStack::on_port(port, address, LIMITS, seed);
-                self.stack = Some((address, stack.map_err(io::Error::other)?));
+                none.insert((address, stack.map_err(io::Error::other)?))
             }
+        };
+        if *its != address {
+            let why = format!(
+                "af_xdp is on the address {its} already, and {address} is another: use one \
+                 interface for all connections"
+            );
+            return Err(io::Error::new(ErrorKind::AddrNotAvailable, why));
         }
-        self.stack.as_mut().map(|(_, stack)| stack).ok_or_else(not_connected)
+        Ok(stack)
     }
 
     /// A stream's stack and lane.
