@@ -107,8 +107,7 @@ impl<E: OrderProtocol> Desk<E> {
             self.last_sent_ns = stamp_ns;
         }
         if let Some(patience) = &mut self.patience {
-            let sent = lane.unsent[..whole].iter().map(|one| (one.number, one.message));
-            patience.sent(sent, &mut self.in_flight);
+            patience.sent(until(n), &mut self.in_flight);
         }
         lane.unsent.drain(..whole);
         lane.unsent.iter_mut().for_each(|unsent| unsent.end -= n);
