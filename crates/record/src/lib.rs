@@ -20,6 +20,7 @@ pub mod history;
 pub mod hlog;
 mod identity;
 pub mod instance;
+mod load;
 pub mod machine;
 pub mod measure;
 pub mod merge;
@@ -45,6 +46,7 @@ pub mod tick;
 pub mod timeline;
 pub mod tune;
 
+pub use load::*;
 pub use preflight::Preflight;
 pub use result::{ClientResult, ExchangeResult};
 pub use run::*;
