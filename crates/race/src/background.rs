@@ -2,6 +2,7 @@
 
 use crate::error::RaceError;
 use crate::hawkes;
+use crate::lifetimes::SHORT_NS;
 use crate::queue;
 use engine::{
     Command, Engine, EngineLimits, Event, Input, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side,
@@ -14,7 +15,6 @@ use std::path::Path;
 /// Limits of the engine that looks at the day first.
 const OPEN_ORDERS_MAX: u32 = 1 << 18;
 const PRICE_LEVELS_MAX: u32 = 1 << 14;
-const MILLISECOND_NS: u64 = 1_000_000;
 
 /// A day's inputs, and the middle of its own book after each.
 #[derive(Debug)]
@@ -182,13 +182,13 @@ impl Background {
             self.lifetimes_ns.iter().filter(|life_ns| **life_ns <= ns).count() as f64
                 / orders as f64
         };
-        let longer = self.lifetimes_ns.iter().filter(|ns| **ns > MILLISECOND_NS);
-        let longer_ms: Vec<f64> = longer.map(|ns| (ns - MILLISECOND_NS) as f64 / 1e6).collect();
+        let longer = self.lifetimes_ns.iter().filter(|ns| **ns > SHORT_NS[1]);
+        let longer_ms: Vec<f64> = longer.map(|ns| (ns - SHORT_NS[1]) as f64 / 1e6).collect();
         (orders > 0).then(|| Lifetimes {
             orders: orders as u64,
             per_second: orders as f64 / seconds,
-            within_100us: within(MILLISECOND_NS / 10),
-            within_1ms: within(MILLISECOND_NS),
+            within_100us: within(SHORT_NS[0]),
+            within_1ms: within(SHORT_NS[1]),
             longer_ms: stats::mean::mean(&longer_ms),
         })
     }

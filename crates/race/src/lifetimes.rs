@@ -6,7 +6,7 @@ use clock::random::SplitMix64;
 /// The shortest lifetime, ns.
 const LEAST_NS: f64 = 1e3;
 /// Ends of the two short classes, ns.
-const SHORT_NS: [f64; 2] = [1e5, 1e6];
+pub(crate) const SHORT_NS: [u64; 2] = [100_000, 1_000_000];
 
 /// Passive orders of others than the participants, around the fair value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,13 +39,14 @@ impl Passive {
     /// A lifetime, ns. Within the short classes its logarithm is uniform.
     pub(crate) fn lifetime_ns(&self, random: &mut SplitMix64) -> u64 {
         let class = random.unit_open();
+        let short_ns = SHORT_NS.map(|ns| ns as f64);
         let between = |from: f64, to: f64, random: &mut SplitMix64| {
             from * libm::exp(random.unit_open() * libm::log(to / from))
         };
         let ns = match class {
-            class if class <= self.within_100us => between(LEAST_NS, SHORT_NS[0], random),
-            class if class <= self.within_1ms => between(SHORT_NS[0], SHORT_NS[1], random),
-            _ => SHORT_NS[1] + self.longer_ns * exponential(random),
+            class if class <= self.within_100us => between(LEAST_NS, short_ns[0], random),
+            class if class <= self.within_1ms => between(short_ns[0], short_ns[1], random),
+            _ => short_ns[1] + self.longer_ns * exponential(random),
         };
         ns as u64
     }
