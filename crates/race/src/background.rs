@@ -12,7 +12,7 @@ use record::race::{Arrivals, FittedKernel, FittedProcess, Lifetimes, MarketFit, 
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Limits of the engine that looks at the day first.
+/// Limits of an engine that takes the day alone.
 const OPEN_ORDERS_MAX: u32 = 1 << 18;
 const PRICE_LEVELS_MAX: u32 = 1 << 14;
 
@@ -38,7 +38,7 @@ impl Background {
     /// # Errors
     /// If the file can't be read, or its book never had two sides.
     pub fn read(path: &Path, seconds: f64) -> Result<Background, RaceError> {
-        let limits = EngineLimits::matching_only(OPEN_ORDERS_MAX, PRICE_LEVELS_MAX);
+        let limits = Background::engine_limits();
         let script = Script::new(&Settings {
             source: Source::DatabentoMbo(path.to_owned()),
             pace: Pace::Recorded { speed: 1.0 },
@@ -135,7 +135,7 @@ impl Background {
     }
 
     /// Limits of an engine that takes the day alone.
-    pub(crate) fn engine_limits(&self) -> EngineLimits {
+    pub(crate) fn engine_limits() -> EngineLimits {
         EngineLimits::matching_only(OPEN_ORDERS_MAX, PRICE_LEVELS_MAX)
     }
 

@@ -85,7 +85,7 @@ struct Walk {
 
 /// Follows the orders of a day.
 pub(crate) fn check(day: &Background, name: &str) -> QueueCheck {
-    let limits = day.engine_limits();
+    let limits = Background::engine_limits();
     let mut engine = Engine::new(1, limits);
     let mut walk = Walk::new(limits);
     let script = day.script();
@@ -207,8 +207,8 @@ impl Walk {
             && let Some(at) = followed.iter().position(|one| one.order_id == order_id)
         {
             let one = followed.remove(at);
-            let truth = self.depth.ahead_of(order_id).map_or(0.0, |(_, lots)| lots as f64);
             if !one.has_traded {
+                let truth = self.depth.ahead_of(order_id).map_or(0.0, |(_, lots)| lots as f64);
                 for (tally, place) in self.tallies.iter_mut().zip(one.places) {
                     tally.errors.push(place.lots_ahead - truth);
                     tally.invented += u64::from(place.has_traded);
