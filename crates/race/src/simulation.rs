@@ -248,8 +248,13 @@ impl<'a> World<'a> {
         self.await_input(index + 1);
     }
 
+    /// The account of the recorded day, or of the passive orders of others.
+    fn others(&self) -> u32 {
+        self.desks.len() as u32 + 1
+    }
+
     fn background_sends(&mut self, mut command: Command) {
-        let account = self.desks.len() as u32 + 1;
+        let account = self.others();
         match &mut command {
             Command::New(new) => {
                 new.account = account;

@@ -136,7 +136,7 @@ impl World<'_> {
             Side::Sell => (self.fair + 1).div_euclid(2) + distance,
         };
         self.new_order(NewOrder {
-            account: self.desks.len() as u32 + 1,
+            account: self.others(),
             instrument: venue,
             post_only: PostOnly::Reprice,
             ..NewOrder::limit(side, price_ticks.max(1), passive.lots)
@@ -148,7 +148,7 @@ impl World<'_> {
 
     /// The engine rejects the cancel of an order that has traded.
     pub(super) fn passive_leaves(&mut self, order_id: u64, venue: u16) {
-        let account = self.desks.len() as u32 + 1;
+        let account = self.others();
         self.apply(Command::Cancel(Cancel { order_id, account, tag: 0, instrument: venue }));
     }
 
