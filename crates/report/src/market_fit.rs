@@ -65,18 +65,17 @@ fn rescaled(out: &mut String, name: &str, process: &FittedProcess) -> std::fmt::
 fn keys(out: &mut String, name: &str, arrivals: &Arrivals) {
     let _ = writeln!(out, "{name}_per_second = {:.6}", arrivals.per_second);
     let two = arrivals.two_kernels.as_ref();
-    let has_drift = two.is_some_and(|two| branching(two) > BRANCHING_MAX);
-    let process = two.filter(|_| !has_drift).or(arrivals.process.as_ref());
-    let Some(process) = process else {
+    let drifting = two.map(branching).filter(|share| *share > BRANCHING_MAX);
+    let two = two.filter(|_| drifting.is_none());
+    let Some(process) = two.or(arrivals.process.as_ref()) else {
         let _ = writeln!(out, "{name}_branching = 0.0");
         return;
     };
-    if let Some(two) = two.filter(|_| has_drift) {
-        let share = branching(two);
+    if let Some(share) = drifting {
         let _ = writeln!(
             out,
-            "# with two kernels a share of {share:.4} is caused: the rate of the day drifts, so one \
-             kernel stands here"
+            "# with two kernels a share of {share:.4} is caused: the rate of the day drifts, so \
+             one kernel stands here"
         );
     }
     for (kernel, prefix) in process.kernels.iter().zip(["", "slow_"]) {
