@@ -24,8 +24,9 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
         return merge(arguments);
     }
     match arguments.export {
+        Some(Format::Csv) => return export(arguments, report::export::csv),
+        Some(Format::Openmetrics) => return export(arguments, report::export::openmetrics),
         Some(Format::Hftbacktest) => return order_latencies(arguments),
-        Some(format) => return export(arguments, format),
         None => {}
     }
     if arguments.runs.len() > 1 && !arguments.json {
@@ -170,16 +171,18 @@ fn order_latencies(arguments: &ReportArguments) -> anyhow::Result<u8> {
         seconds: latency.seconds,
         draws_per_second: latency.draws_per_second,
     };
-    let archive = npz(&latencies.rows(run)?)?;
     if std::io::stdout().is_terminal() {
         bail!("an archive is no text: write it to a file with > latency.npz");
     }
-    show_bytes(&archive)?;
+    show_bytes(&npz(&latencies.rows(run)?)?)?;
     Ok(DONE)
 }
 
 /// Every figure of all records as rows.
-fn export(arguments: &ReportArguments, format: Format) -> anyhow::Result<u8> {
+fn export(
+    arguments: &ReportArguments,
+    text: fn(&[ExportedRecord<'_>]) -> String,
+) -> anyhow::Result<u8> {
     let records = all_records(arguments)?;
     let named: Vec<(String, String)> = records
         .iter()
@@ -196,10 +199,7 @@ fn export(arguments: &ReportArguments, format: Format) -> anyhow::Result<u8> {
         .zip(&named)
         .map(|((_, record), (name, machine))| ExportedRecord { name, machine, record })
         .collect();
-    show(&match format {
-        Format::Csv => report::export::csv(&exported),
-        Format::Openmetrics | Format::Hftbacktest => report::export::openmetrics(&exported),
-    })?;
+    show(&text(&exported))?;
     Ok(DONE)
 }
 
