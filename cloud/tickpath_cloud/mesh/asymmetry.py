@@ -43,9 +43,7 @@ def asymmetric(
 def _direct(one: Ways, other: Ways, round_trip_ns: float) -> float:
     """First to second minus back, if it is more than what the clocks leave open; else 0."""
     seen = [one.forward_ns - one.reverse_ns, other.reverse_ns - other.forward_ns]
-    proved = min(
-        abs(seen[0]) - 2 * one.error_ns, abs(seen[1]) - 2 * other.error_ns
-    )  # fmt: skip
+    proved = min(abs(seen[0]) - 2 * one.error_ns, abs(seen[1]) - 2 * other.error_ns)
     same = seen[0] * seen[1] > 0
     return sum(seen) / 2 if same and proved >= SHARE_MIN * round_trip_ns else 0.0
 

@@ -114,17 +114,18 @@ def _left_over(hosts: list[int], seen: list[Observed]) -> NDArray[np.float64]:
     shown = _shown(seen)
     offset = shown[:, 1] - shown[:, 0]
     ns, drift = np.zeros(len(hosts)), np.zeros(len(hosts))  # of each clock's line; ns a second
-    left = offset
     for _ in range(TURNS):
         seconds = (shown[:, 0] - ns[start]) / (1e9 + drift[start])  # on the first host's clock
         # The other measurement of the pair has the opposite sign, and the same asymmetry.
         apart = seconds - seconds[back]
         drift = _solved(ends * apart[:, None], offset + offset[back], np.ones(len(seen)))
+        steady = offset - (ends @ drift) * seconds
+        left = steady - ends @ ns
         for _ in range(STEPS):
-            left = offset - ends @ ns - (ends @ drift) * seconds
             weights = 1 / np.maximum(np.abs(left), SMALLEST_NS)
             ns = ns + _solved(ends, left, weights)
-    return offset - ends @ ns - (ends @ drift) * seconds
+            left = steady - ends @ ns
+    return left
 
 
 def _incidence(hosts: int, start: NDArray, to: NDArray) -> Matrix:

@@ -94,8 +94,7 @@ def to_json(result: Found, started: str) -> dict[str, Any]:
     return {
         "schema": SCHEMA, "tool": f"tickpath-cloud {__version__}", "started": started,
         "inventory": str(asked.inventory), "scope": asked.scope, "hub": asked.hub or None,
-        "scenario": SCENARIO,
-        "seconds": asked.seconds, "slot_seconds": asked.slot_seconds,
+        "scenario": SCENARIO, "seconds": asked.seconds, "slot_seconds": asked.slot_seconds,
         "seed": asked.seed, "settings": list(asked.set),
         "rounds": mesh.rounds, "rounds_again": mesh.rounds_again,
         "hosts": [
