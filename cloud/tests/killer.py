@@ -1,5 +1,7 @@
 """Kills a verb before and after each of its requests that change something at AWS."""
 
+from itertools import count
+
 import botocore.client
 
 MAKES = (
@@ -23,6 +25,22 @@ class Killer:
             return killer.call(client, name, arguments)
 
         monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", call)
+
+    def everywhere(self, act, after):
+        """Acts until nothing kills it; the number of kills.
+
+        Dies at each place in turn. Both are told how many kills there were before.
+        """
+        for kills in count():
+            self.at, self.count = kills + 1, 0
+            try:
+                act(kills)
+                return kills
+            except Killed:
+                pass
+            finally:
+                self.at = 0
+            after(kills)
 
     def call(self, client, name, arguments):
         if not name.startswith(MAKES) or "DryRun" in arguments:

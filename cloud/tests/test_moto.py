@@ -141,42 +141,37 @@ def test_a_hunt_keeps_one_place_and_destroy_leaves_nothing(site):
 def test_wherever_a_hunt_is_killed_destroy_leaves_nothing(site, monkeypatch):
     """Before and after each request that changes something, in a hunt from plan to end."""
     site.config = replace(site.config, arms=2)
-    killer, kills = Killer(monkeypatch), 0
-    while True:
-        killer.at, killer.count = kills + 1, 0
-        hunt = site.hunt(f"killed-{kills}")
-        try:
-            hunt.run()
-            break
-        except Killed:
-            kills += 1
-        killer.at = 0
+    hunts = []
+
+    def act(kills):
+        hunts.append(site.hunt(f"killed-{kills}"))
+        hunts[-1].run()
+
+    def after(kills):
+        hunt = hunts[-1]
         fresh = Ec2(
             site.config, hunt.id, site.clock.now, launches=Launches(hunt.cloud.launches.path)
         )
-        assert fresh.destroy() == [] and site.left() == [], f"after kill {kills}"
-    killer.at = 0
-    assert kills >= 24 and hunt.cloud.destroy() == []
+        assert fresh.destroy() == [] and site.left() == [], f"kill {kills}"
+
+    assert Killer(monkeypatch).everywhere(act, after) >= 24 and hunts[-1].cloud.destroy() == []
 
 
 def test_wherever_a_matrix_is_killed_destroy_leaves_nothing(site, monkeypatch):
     asked = Matrix(images={"one": site.config.image}, tunings={"none": ""}, pair=True)
-    killer, kills = Killer(monkeypatch), 0
-    while True:
-        killer.at, killer.count = kills + 1, 0
+
+    def act(kills):
         name, directory = f"matrix-{kills}", site.path / f"matrix-{kills}"
         directory.mkdir()
-        try:
-            with Journal(directory / "matrix.jsonl") as journal:
-                matrix.measure(site.config, asked, name, Answers(), site.clock.now, journal)
-            break
-        except Killed:
-            kills += 1
-        killer.at = 0
-        launches = Launches(directory / LAUNCHES)
+        with Journal(directory / "matrix.jsonl") as journal:
+            matrix.measure(site.config, asked, name, Answers(), site.clock.now, journal)
+
+    def after(kills):
+        name, launches = f"matrix-{kills}", Launches(site.path / f"matrix-{kills}" / LAUNCHES)
         cloud = Ec2(site.config, name, site.clock.now, launches=launches)
-        assert cloud.destroy() == [] and site.left() == [], f"after kill {kills}"
-    assert kills >= 16
+        assert cloud.destroy() == [] and site.left() == [], f"kill {kills}"
+
+    assert Killer(monkeypatch).everywhere(act, after) >= 16
 
 
 def test_a_killed_hunt_goes_on_and_launches_nothing_twice(site, monkeypatch):

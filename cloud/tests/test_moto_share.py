@@ -11,7 +11,7 @@ from dataclasses import replace
 import boto3
 import pytest
 from conftest import REGION
-from killer import Killed, Killer
+from killer import Killer
 from test_moto import moto  # noqa: F401
 
 from tickpath_cloud import tags
@@ -163,22 +163,17 @@ def test_networks_are_joined_once_and_parted_when_the_grant_ends(two):
 
 
 def test_wherever_a_receiver_is_killed_leave_leaves_nothing(two, monkeypatch):
-    killer, kills = Killer(monkeypatch), 0
-    while True:
-        killer.at, killer.count = kills + 1, 0
-        try:
-            two.accept()
-            two.network().remove()
-            break
-        except Killed:
-            kills += 1
-        killer.at = 0
+    def act(kills):
+        two.accept()
+        two.network().remove()
+
+    def after(kills):
         network = two.network()
         network.remove()
         assert [known for known in network.leftovers() if not known.startswith("pcx-")] == []
-        assert two.there(RECEIVER) == two.before[RECEIVER], f"after kill {kills}"
-    killer.at = 0
-    assert kills >= 24
+        assert two.there(RECEIVER) == two.before[RECEIVER], f"kill {kills}"
+
+    assert Killer(monkeypatch).everywhere(act, after) >= 24
 
 
 def test_another_account_and_another_network_are_rejected(two):

@@ -7,7 +7,7 @@ moto's stacks: those ways are in the fake's tests (test_tiers_stacks.py).
 import boto3
 import pytest
 from conftest import REGION, use
-from killer import Killed, Killer
+from killer import Killer
 from test_moto import moto  # noqa: F401
 
 from tickpath_cloud import cli
@@ -95,20 +95,19 @@ def test_a_stack_is_made_and_destroy_leaves_nothing(account, moto, capsys, kind,
 
 def test_wherever_a_deployment_is_killed_destroy_leaves_nothing(account, moto, monkeypatch):  # noqa: F811
     """Together with the kills of hunts, matrices and receivers these are more than 60."""
-    before, killer, kills = account.left(), Killer(monkeypatch), 0
+    before = account.left()
     words = [
         word for pair in {**EXCHANGE, "Image": moto.image}.items()
         for word in ("--set", "=".join(pair))
     ]  # fmt: skip
+    deploy = command("deploy", "exchange", "killed", "--budget", "5", "--apply", *words)
     destroy = command("destroy", "killed", "--apply")
-    while True:
-        killer.at, killer.count = kills + 1, 0
-        try:
-            deploy = command("deploy", "exchange", "killed", "--budget", "5", "--apply", *words)
-            assert cli.main(deploy) == 0 and cli.main(destroy) == 0
-            break
-        except Killed:
-            kills += 1
-        killer.at = 0
-        assert cli.main(destroy) == 0 and account.left() == before, f"after kill {kills}"
+
+    def act(kills):
+        assert cli.main(deploy) == 0 and cli.main(destroy) == 0
+
+    def after(kills):
+        assert cli.main(destroy) == 0 and account.left() == before, f"kill {kills}"
+
+    kills = Killer(monkeypatch).everywhere(act, after)
     assert kills == 4, "a stack is one request to make, and one to delete"
