@@ -94,6 +94,18 @@ def admin(server, key="admin"):
     return session(key).client("ec2", endpoint_url=server.url)
 
 
+def networks(ec2):
+    """Ids of an account's networks, of their parts, and of its launch templates."""
+    found = [v["VpcId"] for v in ec2.describe_vpcs()["Vpcs"]]
+    found += [s["SubnetId"] for s in ec2.describe_subnets()["Subnets"]]
+    found += [g["GroupId"] for g in ec2.describe_security_groups()["SecurityGroups"]]
+    found += [t["RouteTableId"] for t in ec2.describe_route_tables()["RouteTables"]]
+    gateways = ec2.describe_internet_gateways()["InternetGateways"]
+    found += [g["InternetGatewayId"] for g in gateways]
+    templates = ec2.describe_launch_templates()["LaunchTemplates"]
+    return found + [t["LaunchTemplateId"] for t in templates]
+
+
 @pytest.fixture
 def config(world, server):
     subnets = admin(server).describe_subnets()["Subnets"]

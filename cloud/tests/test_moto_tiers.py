@@ -6,7 +6,7 @@ moto's stacks: those ways are in the fake's tests (test_tiers_stacks.py).
 
 import boto3
 import pytest
-from conftest import REGION, use
+from conftest import REGION, networks, use
 from killer import Killer
 from test_moto import moto  # noqa: F401
 
@@ -28,14 +28,7 @@ class Account:
     def left(self):
         """Ids of whatever costs money, or would be in the way of the next stack."""
         ec2 = self.ec2
-        found = [v["VpcId"] for v in ec2.describe_vpcs()["Vpcs"]]
-        found += [s["SubnetId"] for s in ec2.describe_subnets()["Subnets"]]
-        found += [t["RouteTableId"] for t in ec2.describe_route_tables()["RouteTables"]]
-        found += [g["GroupId"] for g in ec2.describe_security_groups()["SecurityGroups"]]
-        gateways = ec2.describe_internet_gateways()["InternetGateways"]
-        found += [g["InternetGatewayId"] for g in gateways]
-        templates = ec2.describe_launch_templates()["LaunchTemplates"]
-        found += [t["LaunchTemplateId"] for t in templates]
+        found = networks(ec2)
         found += [a["PublicIp"] for a in ec2.describe_addresses()["Addresses"]]
         nats = ec2.describe_nat_gateways()["NatGateways"]
         found += [n["NatGatewayId"] for n in nats if n["State"] != "deleted"]

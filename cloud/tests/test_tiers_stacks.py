@@ -4,7 +4,7 @@ import functools
 
 import pytest
 from botocore.exceptions import ClientError
-from conftest import ME, OTHER, REGION, admin, session, use
+from conftest import ME, OTHER, REGION, admin, networks, session, use
 
 from tickpath_cloud import cli
 from tickpath_cloud.errors import CloudError
@@ -46,19 +46,12 @@ class Sides:
     def there(self, key):
         """Ids of whatever these templates make and AWS bills or keeps."""
         ec2, elb = admin(self.server, key), self.client(key, "elbv2")
-        found = [v["VpcId"] for v in ec2.describe_vpcs()["Vpcs"]]
-        found += [s["SubnetId"] for s in ec2.describe_subnets()["Subnets"]]
-        found += [g["GroupId"] for g in ec2.describe_security_groups()["SecurityGroups"]]
-        found += [t["RouteTableId"] for t in ec2.describe_route_tables()["RouteTables"]]
+        found = networks(ec2)
         found += [a["AllocationId"] for a in ec2.describe_addresses()["Addresses"]]
         found += [n["NatGatewayId"] for n in ec2.describe_nat_gateways()["NatGateways"]]
         found += [e["VpcEndpointId"] for e in ec2.describe_vpc_endpoints()["VpcEndpoints"]]
-        gateways = ec2.describe_internet_gateways()["InternetGateways"]
-        found += [g["InternetGatewayId"] for g in gateways]
         services = ec2.describe_vpc_endpoint_service_configurations()["ServiceConfigurations"]
         found += [s["ServiceId"] for s in services]
-        templates = ec2.describe_launch_templates()["LaunchTemplates"]
-        found += [t["LaunchTemplateId"] for t in templates]
         attached = ec2.describe_transit_gateway_vpc_attachments()["TransitGatewayVpcAttachments"]
         found += [t["TransitGatewayAttachmentId"] for t in attached]
         interfaces = ec2.describe_network_interfaces()["NetworkInterfaces"]
