@@ -1,4 +1,4 @@
-"""Types of arguments: argparse says what is wrong, where float() takes nan and Decimal() raises."""
+"""Types of arguments: each rejects a wrong value with a message, also nan and infinity."""
 
 from __future__ import annotations
 

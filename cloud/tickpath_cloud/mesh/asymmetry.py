@@ -41,7 +41,7 @@ def asymmetric(
 
 
 def _direct(one: Ways, other: Ways, round_trip_ns: float) -> float:
-    """First to second minus back, if it is more than what the clocks leave open; else 0."""
+    """First to second minus back, if that exceeds the error of the clocks; else 0."""
     seen = [one.forward_ns - one.reverse_ns, other.reverse_ns - other.forward_ns]
     proved = min(abs(seen[0]) - 2 * one.error_ns, abs(seen[1]) - 2 * other.error_ns)
     same = seen[0] * seen[1] > 0

@@ -1,4 +1,4 @@
-"""Closure: what the offsets of clocks around triangles of hosts say about asymmetric paths.
+"""Closure: finds asymmetric paths by the offsets of clocks around triangles of hosts.
 
 One pair can't tell an asymmetric path from a shifted clock. In a mesh each clock is in many pairs.
 How fast two clocks drift apart follows from both measurements of a pair, whatever its asymmetry.
@@ -39,7 +39,7 @@ class Observed:
 @dataclass(frozen=True)
 class Triangle:
     hosts: tuple[int, int, int]
-    sum_ns: float  # of the offsets around it: half of what its paths' asymmetries add up to
+    sum_ns: float  # of the offsets around it: half the sum of its paths' asymmetries
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The two directions of a pair, as one run of net-one-way between two hosts measured them.
 
-Nanoseconds. Each direction is off by at most `error_ns`, one of them too long by what the other is
-too short: the offset of the two clocks is known only as a bracket (docs/METHODOLOGY.md).
+Nanoseconds. Each direction is off by at most `error_ns`, one of them too long by as much as the
+other is too short: the offset of the two clocks is known only as a bracket (docs/METHODOLOGY.md).
 """
 
 from __future__ import annotations

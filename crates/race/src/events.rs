@@ -33,7 +33,7 @@ pub(crate) enum Happening {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     time_ns: u64,
-    /// In a batch, what a message comes after; otherwise 0.
+    /// Place in its batch: quotes 1, other messages 2. Outside of batches 0.
     rank: u8,
     tie: u64,
     /// Place among all entries ever; only of entries with the same tie.

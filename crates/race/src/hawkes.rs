@@ -30,8 +30,8 @@ impl Kernel {
     }
 }
 
-/// A Hawkes process with exponential kernels. Its intensity, in events per second, is `base` plus
-/// what each earlier event adds by each kernel.
+/// A Hawkes process with exponential kernels. Its intensity, in events per second, is `base`
+/// plus, for each earlier event, the part of each kernel that has not faded yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hawkes {
     /// Intensity without earlier events, events per second.

@@ -34,7 +34,7 @@ struct Place {
 }
 
 impl Place {
-    /// A trade at the order's price: it uses up what is ahead, then the order. `others` lots of
+    /// A trade at the order's price: it uses up the lots ahead, then the order. `others` lots of
     /// other orders are left.
     fn trade(&mut self, lots: f64, others: f64) {
         self.has_traded |= lots > self.lots_ahead;

@@ -120,7 +120,7 @@ pub struct Load {
     pub context_switches_involuntary: u64,
     /// Page faults of the measuring thread in the measured part, all runs.
     pub page_faults: u64,
-    /// The stacks below the ends that are past the kernel's: in which mode AF_XDP runs, and why;
+    /// The stacks of the ends that bypass the kernel's: the mode in which AF_XDP runs, and why;
     /// empty where both ends have sockets of the kernel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<String>,

@@ -303,7 +303,7 @@ pub struct QueueEstimator {
     /// Where it puts lots that leave the queue without a trade: `behind` the order as long as that
     /// is possible, `anywhere` with the same probability, or `ahead`.
     pub name: String,
-    /// Orders that traded in the day, and by the estimator not by then.
+    /// Orders that traded in the day, but not yet by the estimator.
     pub missed: u64,
     /// Orders that traded by the estimator, and not in the day.
     pub invented: u64,

@@ -155,8 +155,8 @@ impl Point {
 impl Point {
     /// Judges the rate by the client's lateness alone, in place of the figures of `record`: met if
     /// every run sent at most `late_share_max` of the main series' messages late. Disturbance by
-    /// others then has no say. A rate that was overloaded or void stays so, as does any rate
-    /// whose lateness is unknown.
+    /// others does not count then. A rate stays as it was if it was overloaded or void, or if its
+    /// lateness is unknown.
     pub fn judge_by_lateness(&mut self, record: &RunRecord, late_share_max: f64) {
         let late = |series: &Series| {
             let shares = series.disturbed.iter().map(|share| share.late);
