@@ -77,8 +77,8 @@ fn tell(event: &ShipEvent) {
         }
         ShipEvent::Broken(why) => eprintln!("warning: {why}"),
         ShipEvent::Lost => eprintln!(
-            "warning: the follower has not acknowledged within --follower-seconds; with --replicate sync, \
-             nothing is executed until it does"
+            "warning: the follower has not acknowledged within --follower-seconds; with \
+             --replicate sync, nothing is executed until it does"
         ),
         ShipEvent::Back => eprintln!("the follower acknowledges again"),
         ShipEvent::Fenced(why) => eprintln!("error: {why}: {TAKEN_OVER}"),

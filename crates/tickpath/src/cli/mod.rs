@@ -106,8 +106,8 @@ pub(crate) enum Command {
     /// Keep a copy of an exchange's journal on another machine
     ///
     /// Accepts the connection of an exchange with --replicate, writes what it sends, and
-    /// acknowledges it once it is durable. Rejects an exchange that another one has taken over
-    /// from. Prints {"listening":"HOST:PORT"} when it is ready, and its counts when it ends
+    /// acknowledges it once it is durable. Rejects an exchange after another one has taken
+    /// over. Prints {"listening":"HOST:PORT"} when it is ready, and its counts when it ends
     /// (SIGINT, SIGTERM or SIGHUP). After that, `tickpath exchange --journal` with its directory
     /// continues the log as the new primary.
     Follower(FollowerArguments),

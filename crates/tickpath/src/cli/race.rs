@@ -14,9 +14,10 @@ pub(crate) struct RaceArguments {
     /// [market] with intervals and a test of the fit instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "seeds", "subject", "what_if"])]
     pub fit: Option<PathBuf>,
-    /// Follow the orders of a recorded day, a Databento MBO file, and print how far their places in
-    /// the queue are from those that totals per price allow to estimate
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "fit", "seeds", "subject", "what_if"])]
+    /// Follow the orders of a recorded day, a Databento MBO file, and print how well totals per
+    /// price tell their places in the queue
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["file", "fit", "seeds", "subject", "what_if"])]
     pub queue: Option<PathBuf>,
     /// Number of markets; intervals need six
     #[arg(long, value_name = "N")]
@@ -24,8 +25,8 @@ pub(crate) struct RaceArguments {
     /// Seed of the first market; the others follow it
     #[arg(long, value_name = "SEED")]
     pub first_seed: Option<u64>,
-    /// Simulated time of each market; with --fit and --queue, the part
-    /// of the day
+    /// Simulated time of each market; with --fit and --queue, the part of the
+    /// day
     #[arg(long)]
     pub seconds: Option<f64>,
     /// Participant whose latency is varied

@@ -20,7 +20,7 @@ fn exported(directory: &Path) -> (String, Vec<u8>) {
     (run, done.stdout)
 }
 
-/// The orders of a backtest take what the archive says, which is what the run took.
+/// Each order of a backtest takes a latency of the archive, and the run's log has it.
 #[test]
 fn hftbacktest_reads_the_latencies_of_a_run() {
     let python = std::env::var("TICKPATH_HFTBACKTEST").unwrap_or_else(|_| "python3".to_owned());
