@@ -2,6 +2,7 @@
 //! be given.
 
 use crate::utc::Utc;
+use crate::wall::WallLine;
 use crate::{Clock, Pair};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,18 @@ impl TimeBase {
     pub fn is_of(&self, boot_id: &str) -> bool {
         !boot_id.is_empty() && self.boot_id == boot_id
     }
+}
+
+/// An echo's clock, as it says it to clients that ask.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EchoClock {
+    /// The clock of its stamps.
+    #[serde(flatten)]
+    pub time: TimeBase,
+    /// The line by which it laid the kernel's stamps on that clock, up to the reading of
+    /// `time.wall`; `None` if the kernel doesn't stamp there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<WallLine>,
 }
 
 /// Converts stamps of another clock to ours through the wall clocks, which both ends read before

@@ -6,6 +6,7 @@
 //! reading shows the line's error.
 
 use crate::{Clock, Pair};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Length of the first line. Two readings, each good to 50 ns, give a rate good to 0.5 ppm, which
@@ -16,6 +17,15 @@ const FIRST_LINE: Duration = Duration::from_millis(200);
 const STEP_PARTS_PER_MILLION: u64 = 1_000;
 /// Longest line: the temperature, and with it the rates, change.
 const LINE_NS_MAX: u64 = 10_000_000_000;
+
+/// How good a [`Wall`] was so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WallLine {
+    /// See [`Wall::bound_ns`].
+    pub bound_ns: u64,
+    /// See [`Wall::steps`].
+    pub steps: u64,
+}
 
 /// The wall clock as a line over the [`Clock`].
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +110,11 @@ impl Wall {
     /// reading's own error.
     pub fn bound_ns(&self) -> u64 {
         self.bound_ns
+    }
+
+    /// The bound and the steps so far.
+    pub fn line(&self) -> WallLine {
+        WallLine { bound_ns: self.bound_ns, steps: self.steps }
     }
 
     /// How often the wall clock was set between two readings. A stamp converted between a step and

@@ -15,8 +15,12 @@ pub struct Between {
     /// Messages with their replies, of which each has four stamps: sent, received, replied,
     /// returned.
     pub probes: u64,
-    /// Source of these stamps: `application`, next to the system calls.
+    /// Source of these stamps: `application`, next to the system calls, or `software`, by the
+    /// kernels where they have some. The figures themselves are always by the former.
     pub stamps: String,
+    /// Number of the kernels' stamps of each point, in the order above; the application's stand for
+    /// those that are missing or late.
+    pub kernel_stamps: [u64; 4],
     /// Identify the clocks of the client and of the other end: machine, boot and calibration. Empty
     /// if they are unknown.
     pub clocks: [String; 2],
@@ -78,6 +82,8 @@ pub struct OffsetBracket {
 pub struct OffsetEstimate {
     /// The assumption: `symmetric paths`.
     pub assumes: String,
+    /// Source of the stamps, as in [`Between::stamps`]: of one kind at all four points.
+    pub stamps: String,
     /// Offset in the window in the middle, ns.
     pub offset_ns: i64,
     /// Its 95 % interval, from how batches of the window differ from a line, ns.

@@ -25,7 +25,7 @@ mod stretch;
 pub use bracket::{Brackets, Window};
 pub use closure::{Closure, Link, Pair, Triangle, UnknownHost, closure};
 pub use estimate::{BATCHES, Estimate, estimates, three_cornered, wander_ns};
-pub use probe::{Probe, Reply};
+pub use probe::{NearerStamps, Probe, Reply};
 
 /// The assumptions about the two clocks. Rates are parts of one: 1e-6 is 1 ppm.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -25,7 +25,45 @@ pub struct Reply {
     pub received_ns: i64,
 }
 
+/// Stamps of a probe that were made nearer to the wire than its own, such as the kernel's; `None`:
+/// there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NearerStamps {
+    /// A's clock when the request left, at or after [`Probe::sent_ns`], in nanoseconds.
+    pub sent_ns: Option<i64>,
+    /// B's clock when it arrived.
+    pub received_ns: Option<i64>,
+    /// B's clock when the reply left.
+    pub replied_ns: Option<i64>,
+    /// A's clock when it arrived.
+    pub returned_ns: Option<i64>,
+    /// By how much those of A and those of B may be wrong, in either direction.
+    pub error_ns: [i64; 2],
+}
+
 impl Probe {
+    /// The same probe by the stamps that are nearer to the wire. Each is moved away from it by its
+    /// error, so that a probe never becomes longer, and no shorter than the truth.
+    #[must_use]
+    pub fn narrowed(&self, nearer: &NearerStamps) -> Probe {
+        let [a, b] = nearer.error_ns;
+        let later = |own: i64, stamp: Option<i64>, error: i64| {
+            stamp.map_or(own, |ns| own.max(ns.saturating_sub(error)))
+        };
+        let earlier = |own: i64, stamp: Option<i64>, error: i64| {
+            stamp.map_or(own, |ns| own.min(ns.saturating_add(error)))
+        };
+        let reply = self.reply.map(|reply| Reply {
+            sent_ns: later(reply.sent_ns, nearer.replied_ns, b),
+            received_ns: earlier(reply.received_ns, nearer.returned_ns, a),
+        });
+        Probe {
+            sent_ns: later(self.sent_ns, nearer.sent_ns, a),
+            received_ns: earlier(self.received_ns, nearer.received_ns, b),
+            reply,
+        }
+    }
+
     /// The round trip without the time that B kept the request; `None` if the reply was lost.
     pub fn round_trip_ns(&self) -> Option<i64> {
         let reply = self.reply?;

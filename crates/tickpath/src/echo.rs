@@ -7,6 +7,7 @@ use crate::plant;
 use crate::process::{FirstLine, bind, say, say_ready};
 use anyhow::{Context, bail};
 use clock::Clock;
+use clock::time_base::EchoClock;
 use plan::backend;
 use std::sync::atomic::AtomicBool;
 use transport::echo::datagrams::{DatagramCounts, EchoSocket};
@@ -56,7 +57,10 @@ fn datagrams(
     host::thread::set_scheduling(threads.scheduling)?;
     let stack = socket.stack();
     say_ready(socket.local_addr()?, &FirstLine { stack, ..FirstLine::of(clock) })?;
-    let describe = || serde_json::to_string(&host::utc::time_base(clock)).unwrap_or_default();
+    let describe = |kernel| {
+        let said = EchoClock { time: host::utc::time_base(clock), kernel };
+        serde_json::to_string(&said).unwrap_or_default()
+    };
     let counts = datagrams::serve(socket, row.spins, (clock, &describe), stop)?;
     let DatagramCounts { received, replied, rejected, uncounted, unsent } = counts;
     let counts = serde_json::json!({

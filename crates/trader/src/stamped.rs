@@ -2,6 +2,7 @@
 
 use clock::Clock;
 use clock::recorder::Series;
+use clock::wall::WallLine;
 use plan::segments::SEGMENTS;
 use record::{KernelStamped, Kind};
 use transport::stamps::{KernelStamps, Segments};
@@ -41,9 +42,16 @@ impl StampedMessages {
         self.segments.of((sent_ns, stamps, replied_ns))
     }
 
-    /// Counts and the bound, after the run.
-    pub(crate) fn finish(self) -> KernelStamped {
+    /// When the driver got the message and when the kernel had its reply, on our clock.
+    pub(crate) fn times(&self, stamps: &KernelStamps, ended_read: bool) -> [Option<u64>; 2] {
         let wall = self.segments.wall();
-        KernelStamped { bound_ns: wall.bound_ns(), clock_steps: wall.steps(), ..self.counts }
+        let received_ns = stamps.received_ns.filter(|_| ended_read);
+        [stamps.driver_ns, received_ns].map(|stamp| stamp.map(|wall_ns| wall.clock_ns(wall_ns)))
+    }
+
+    /// Counts and the bound, after the run, whose last stamps are still to be vouched for.
+    pub(crate) fn finish(mut self) -> KernelStamped {
+        let WallLine { bound_ns, steps } = self.segments.check();
+        KernelStamped { bound_ns, clock_steps: steps, ..self.counts }
     }
 }

@@ -15,7 +15,7 @@ pub const REVERSE: &str = "reverse";
 /// Bytes of the shortest message that is stamped at both ends.
 pub const STAMPED_BYTES: usize = HEADER_BYTES + 24;
 /// Limit on the messages of a run whose ends read two clocks: their stamps are kept until the
-/// clocks' offset is known, 40 bytes each.
+/// clocks' offset is known, 56 bytes each.
 pub const TWO_CLOCKS_MESSAGES_MAX: u64 = 1 << 20;
 /// Bytes of a raw message before its padding.
 pub const HEADER_BYTES: usize = 16;

@@ -6,6 +6,7 @@ use crate::text::words;
 use maud::{Markup, html};
 use record::between::Between;
 use record::{RunRecord, Series, Subject};
+use std::collections::BTreeSet;
 
 /// Appends what the runs between two clocks prove of them.
 pub(crate) fn text(out: &mut Terminal, record: &RunRecord) {
@@ -41,12 +42,13 @@ fn clocks(runs: &[Between]) -> String {
     };
     let mut line = format!(
         "the datagrams of {} leave the offset of both ends' clocks open by {}, at most {} \
-         ({}, {} of a clock)",
+         ({}, {} of a clock, stamps: {})",
         one_or(runs.len() as u64, "run"),
         latency(width_ns),
         latency(widest_ns),
         one_or(sum(|one| one.windows), "window"),
         one_or(sum(|one| one.steps), "step"),
+        stamps(runs),
     );
     let estimates = || runs.iter().filter_map(|run| run.estimate.as_ref());
     let half = |[low, high]: [i64; 2]| high.abs_diff(low).div_ceil(2);
@@ -61,6 +63,12 @@ fn clocks(runs: &[Between]) -> String {
         line += &format!(" and wanders by {} (sigma)", latency(wander_ns.round() as u64));
     }
     line
+}
+
+/// The source of the runs' stamps.
+fn stamps(runs: &[Between]) -> String {
+    let sources: BTreeSet<&str> = runs.iter().map(|run| run.stamps.as_str()).collect();
+    sources.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// The interval of a series' figures, if both clocks stamped it.

@@ -79,6 +79,39 @@ fn the_bracket_contains_the_true_offset_in_all_cases() {
     }
 }
 
+/// The kernel's stamps, even if they are wrong by as much as they may be, leave a bracket that is
+/// as true and no wider than the one by the applications' stamps.
+#[test]
+fn stamps_nearer_to_the_wire_narrow_the_bracket_and_it_still_holds() {
+    for seed in 0..testing::cases(SEEDED) {
+        let (mut run, ..) = run(seed.into(), false);
+        run.clocks.steps.clear();
+        let mut random = SplitMix64::new(u64::from(seed) + 3_000_000);
+        let error_ns = between(&mut random, 1.0, 2_000.0) as i64;
+        let both = run.stamped_probes(error_ns, &mut random);
+        let own: Vec<Probe> = both.iter().map(|(probe, _)| *probe).collect();
+        let narrowed: Vec<Probe> = both.iter().map(|(own, nearer)| own.narrowed(nearer)).collect();
+        let [own, narrowed] =
+            [own, narrowed].map(|all| Brackets::of(&all, &Bounds::FREE_RUNNING, &[]));
+        let (mut asked, mut widths) = (0, [0, 0]);
+        for at_ns in instants(&mut random) {
+            let (Some(wide), Some(narrow)) = (own.at(at_ns), narrowed.at(at_ns)) else { continue };
+            let truth = run.clocks.offset_ns(at_ns);
+            let [low, high] = narrow;
+            assert!(
+                low as f64 <= truth + 0.5 && truth - 0.5 <= high as f64,
+                "seed {seed}, at {at_ns}: {low} to {high}, not {truth}"
+            );
+            for (width, [low, high]) in widths.iter_mut().zip([wide, narrow]) {
+                *width += high - low;
+            }
+            asked += 1;
+        }
+        assert!(asked >= 400, "seed {seed}: only {asked} of 500 instants have both brackets");
+        assert!(widths[1] < widths[0], "seed {seed}: {widths:?}");
+    }
+}
+
 /// Nothing was sent there, so only the drift's bound says how far the offset may have moved.
 #[test]
 fn before_and_after_the_probing_the_bracket_widens_and_still_holds() {

@@ -1,7 +1,7 @@
 //! Two clocks by known functions, and a path that delays, loses, duplicates and reorders.
 
 use clock::random::SplitMix64;
-use sync::{Probe, Reply};
+use sync::{NearerStamps, Probe, Reply};
 
 /// Length of a run.
 pub const RUN_NS: i64 = 2_000_000_000;
@@ -77,6 +77,18 @@ impl Run {
         delay
     }
 
+    /// The probes as applications stamp them, up to some 100 us before a datagram leaves and after
+    /// it arrives, and the kernel's stamps beside, which are wrong by up to `error_ns` and missing
+    /// at times.
+    pub fn stamped_probes(
+        &self,
+        error_ns: i64,
+        random: &mut SplitMix64,
+    ) -> Vec<(Probe, NearerStamps)> {
+        let wire = self.probes(random);
+        wire.iter().map(|probe| with_application(probe, error_ns, random)).collect()
+    }
+
     pub fn probes(&self, random: &mut SplitMix64) -> Vec<Probe> {
         let mut probes = Vec::new();
         let mut sent = 0.0;
@@ -102,6 +114,31 @@ impl Run {
         probes.sort_by_key(|probe| probe.received_ns);
         probes
     }
+}
+
+/// A probe whose own stamps are further away from the wire than those of `wire`.
+fn with_application(wire: &Probe, error_ns: i64, random: &mut SplitMix64) -> (Probe, NearerStamps) {
+    let mut away = || between(random, 0.0, 100e3) as i64;
+    let own = Probe {
+        sent_ns: wire.sent_ns - away(),
+        received_ns: wire.received_ns + away(),
+        reply: wire.reply.map(|reply| Reply {
+            sent_ns: reply.sent_ns - away(),
+            received_ns: reply.received_ns + away(),
+        }),
+    };
+    let mut stamp = |ns: i64| {
+        let wrong = between(random, -1.0, 1.0) * error_ns as f64;
+        (random.unit_open() < 0.9).then_some(ns + wrong as i64)
+    };
+    let nearer = NearerStamps {
+        sent_ns: stamp(wire.sent_ns),
+        received_ns: stamp(wire.received_ns),
+        replied_ns: wire.reply.and_then(|reply| stamp(reply.sent_ns)),
+        returned_ns: wire.reply.and_then(|reply| stamp(reply.received_ns)),
+        error_ns: [error_ns; 2],
+    };
+    (own, nearer)
 }
 
 /// A number between two others.

@@ -4,7 +4,7 @@
 
 use crate::support::*;
 use clock::Clock;
-use clock::time_base::TimeBase;
+use clock::time_base::{EchoClock, TimeBase};
 use clock::utc::{Claim, Utc};
 use serde_json::Value;
 use std::net::{SocketAddr, UdpSocket};
@@ -22,11 +22,11 @@ fn measured(wall_wrong_ns: u64, arguments: &[&str]) -> (Value, String) {
     let mut ahead = serde_json::to_value(Clock::calibrate()).unwrap();
     ahead["origin_ns"] = (ahead["origin_ns"].as_u64().unwrap() + AHEAD_NS as u64).into();
     let clock: Clock = serde_json::from_value(ahead).unwrap();
-    let describe = || {
+    let describe = |kernel| {
         let mut time = TimeBase { boot_id: "elsewhere".to_owned(), ..host::utc::time_base(clock) };
         time.wall.wall_ns += wall_wrong_ns;
         time.utc = Utc { claims: vec![Claim::of("chrony", Ok(CHRONY_NS))], ..Utc::default() };
-        serde_json::to_string(&time).unwrap()
+        serde_json::to_string(&EchoClock { time, kernel }).unwrap()
     };
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let stop = AtomicBool::new(false);
@@ -70,6 +70,11 @@ fn between(record: &Value) -> &Value {
     &record["subjects"][0]["load"]["between"][0]
 }
 
+/// Lowest and highest offset.
+fn bracket_of(between: &Value) -> [i64; 2] {
+    [0, 1].map(|end| between["bracket"]["offset_ns"][end].as_i64().unwrap())
+}
+
 const WAYS: [&str; 3] = ["forward.response", "forward.service", "reverse.service"];
 
 /// The p50 of a way, if it is given.
@@ -85,7 +90,7 @@ fn the_bracket_holds_the_truth_and_ways_are_intervals_as_wide() {
     assert_eq!(record["void_because"].as_array().map_or(0, Vec::len), 0, "{said}");
     let between = between(&record);
     let bracket = &between["bracket"];
-    let [low, high] = [0, 1].map(|end| bracket["offset_ns"][end].as_i64().unwrap());
+    let [low, high] = bracket_of(between);
     let is_near = low - CALIBRATION_NS <= AHEAD_NS && AHEAD_NS <= high + CALIBRATION_NS;
     assert!(low < high && is_near, "{bracket}");
     assert_eq!(between["claims"][0]["from"], "chrony");

@@ -1,7 +1,7 @@
 //! Asks an echo over datagrams for its clock.
 
 use clock::Clock;
-use clock::time_base::{Bridge, TimeBase};
+use clock::time_base::{Bridge, EchoClock, TimeBase};
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -16,7 +16,17 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// The clocks of both ends before a run.
 pub(crate) struct Ends {
     ours: TimeBase,
-    theirs: TimeBase,
+    theirs: EchoClock,
+}
+
+/// Both clocks once more, after the run.
+#[derive(Default)]
+pub(crate) struct After {
+    /// `None` if the echo doesn't answer, or restarted meanwhile.
+    pub(crate) bridge: Option<Bridge>,
+    /// Largest error of its kernel's stamps on its clock, ns; `None` if it has none, or if its wall
+    /// clock was set meanwhile.
+    pub(crate) kernel_error_ns: Option<u64>,
 }
 
 impl Ends {
@@ -30,25 +40,40 @@ impl Ends {
 
     /// The echo's clock, if it runs on this boot of this machine: both ends can read it.
     pub(crate) fn shared(&self) -> Option<Clock> {
-        let is_ours = self.theirs.is_of(&self.ours.boot_id) && self.theirs.clock.is_readable();
-        is_ours.then_some(self.theirs.clock)
+        let theirs = &self.theirs.time;
+        let is_ours = theirs.is_of(&self.ours.boot_id) && theirs.clock.is_readable();
+        is_ours.then_some(theirs.clock)
     }
 
     /// Identify both clocks.
     pub(crate) fn clocks(&self) -> [String; 2] {
-        [&self.ours, &self.theirs].map(identity)
+        [&self.ours, &self.theirs.time].map(identity)
     }
 
     /// Resolution of the coarser clock, ns.
     pub(crate) fn step_ns(&self) -> u64 {
-        self.ours.clock.step_ns().max(self.theirs.clock.step_ns())
+        self.ours.clock.step_ns().max(self.theirs.time.clock.step_ns())
     }
 
-    /// Asks again after the run. `None` if the echo doesn't answer, or restarted meanwhile.
-    pub(crate) fn bridge(self, flow: &UdpSocket) -> Option<Bridge> {
+    /// Asks again after the run, whose last stamp of the echo was at `last_ns` of its clock.
+    pub(crate) fn after(self, flow: &UdpSocket, last_ns: u64) -> After {
         let ours = host::utc::time_base(self.ours.clock);
-        Bridge::new([self.ours, ours], [self.theirs, ask(flow).ok()?])
+        let Ok(theirs) = ask(flow) else { return After::default() };
+        After {
+            kernel_error_ns: kernel_error_ns(&self.theirs, &theirs, last_ns),
+            bridge: Bridge::new([self.ours, ours], [self.theirs.time, theirs.time]),
+        }
     }
+}
+
+/// The error of the echo's kernel's stamps between two of its answers. The echo repeats an answer
+/// for a while, so the second may be older than the stamps that it is to vouch for.
+fn kernel_error_ns(before: &EchoClock, after: &EchoClock, last_ns: u64) -> Option<u64> {
+    let is_same =
+        before.time.clock == after.time.clock && before.time.boot_id == after.time.boot_id;
+    let (earlier, later) = before.kernel.zip(after.kernel)?;
+    let holds = is_same && earlier.steps == later.steps && after.time.wall.clock_ns >= last_ns;
+    holds.then_some(later.bound_ns)
 }
 
 /// Identifies a clock by its boot and calibration; empty if they are unknown.
@@ -59,8 +84,8 @@ pub(crate) fn identity(end: &TimeBase) -> String {
     }
 }
 
-/// The time base of the echo at the other end of `flow`.
-fn ask(flow: &UdpSocket) -> io::Result<TimeBase> {
+/// The clock of the echo at the other end of `flow`.
+fn ask(flow: &UdpSocket) -> io::Result<EchoClock> {
     flow.set_nonblocking(false)?;
     flow.set_read_timeout(Some(ANSWER_PATIENCE))?;
     let length_bytes = TIME_BASE_BYTES as u16;
@@ -91,7 +116,7 @@ fn ask(flow: &UdpSocket) -> io::Result<TimeBase> {
 }
 
 /// Reads JSON before a padding of zeros.
-fn said(body: &[u8]) -> io::Result<TimeBase> {
+fn said(body: &[u8]) -> io::Result<EchoClock> {
     let end = body.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     serde_json::from_slice(&body[..end]).map_err(|error| {
         let why = format!(
@@ -105,6 +130,7 @@ fn said(body: &[u8]) -> io::Result<TimeBase> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clock::wall::WallLine;
 
     /// An older echo pads the reply to a kind that it doesn't know with zeros.
     #[test]
@@ -114,9 +140,31 @@ mod tests {
             assert!(why.contains("this version"), "{why}");
         }
         let time = host::utc::time_base(Clock::calibrate());
-        let mut padded = serde_json::to_vec(&time).unwrap();
+        let kernel = Some(WallLine { bound_ns: 90, steps: 2 });
+        let echo = EchoClock { time: time.clone(), kernel };
+        let mut padded = serde_json::to_vec(&echo).unwrap();
         assert!(padded.len() <= TIME_BASE_BYTES - HEADER_BYTES, "{} bytes", padded.len());
         padded.resize(TIME_BASE_BYTES - HEADER_BYTES, 0);
-        assert_eq!(said(&padded).unwrap(), time);
+        assert_eq!(said(&padded).unwrap(), echo);
+        let without_stamps = serde_json::to_vec(&time).unwrap();
+        assert_eq!(said(&without_stamps).unwrap(), EchoClock { time, kernel: None });
+    }
+
+    #[test]
+    fn a_wall_clock_that_was_set_or_not_read_again_vouches_for_no_stamp() {
+        let time = host::utc::time_base(Clock::calibrate());
+        let read_ns = time.wall.clock_ns;
+        let echo = |bound_ns, steps| EchoClock {
+            time: time.clone(),
+            kernel: Some(WallLine { bound_ns, steps }),
+        };
+        let of = |after: &EchoClock, last_ns| kernel_error_ns(&echo(90, 1), after, last_ns);
+        assert_eq!(of(&echo(120, 1), read_ns), Some(120));
+        assert_eq!(of(&echo(120, 1), read_ns + 1), None, "an answer from before that stamp");
+        assert_eq!(of(&echo(120, 2), read_ns), None, "it was set");
+        assert_eq!(of(&EchoClock { kernel: None, ..echo(0, 0) }, read_ns), None);
+        let mut other = echo(120, 1);
+        other.time.boot_id += "another";
+        assert_eq!(of(&other, read_ns), None, "another boot");
     }
 }

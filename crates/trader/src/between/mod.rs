@@ -4,10 +4,12 @@
 //!
 //! ```text
 //!   ends     both ends' clocks before and after the run, and what their keepers claim
+//!   probes   the probes by the applications' stamps, and narrowed by the kernels'
 //!   offsets  the bracket of the offset at any instant, narrowed by the tightest claim
 //!   ways     the directions of requests over datagrams; `tick::clock_source` has those of ticks
 //! ```
 
 pub(crate) mod ends;
 pub(crate) mod offsets;
+pub(crate) mod probes;
 pub(crate) mod ways;

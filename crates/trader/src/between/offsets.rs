@@ -1,5 +1,6 @@
 //! The offset of the other end's clock at any instant of a run.
 
+use crate::between::probes::Probes;
 use clock::time_base::Bridge;
 use record::between::{Between, OffsetBracket, OffsetClaim, OffsetEstimate};
 use sync::{BATCHES, Bounds, Brackets, Estimate, Probe, estimates, wander_ns};
@@ -9,8 +10,10 @@ const INSTANTS: i64 = 256;
 /// The longest window of an estimate, ns, and the number of windows of a shorter run.
 const ESTIMATE_NS_MAX: i64 = 1_000_000_000;
 const ESTIMATES_MIN: i64 = 8;
-/// Where the four stamps of a probe come from.
-const STAMPS: &str = "application";
+/// Where the four stamps of a probe come from: next to the system calls, or from the kernel where
+/// it has some.
+const APPLICATION: &str = "application";
+const SOFTWARE: &str = "software";
 /// The bound that is proved.
 const BRACKET: &str = "bracket";
 
@@ -34,10 +37,10 @@ pub(crate) struct Offsets {
 
 impl Offsets {
     /// The offsets that `probes` leave. `step_ns` is the resolution of the coarser clock.
-    pub(crate) fn of(probes: &[Probe], bridge: Option<Bridge>, step_ns: u64) -> Offsets {
+    pub(crate) fn of(probes: &Probes, bridge: Option<Bridge>, step_ns: u64) -> Offsets {
         let bounds = Bounds { stamp_error_ns: step_ns as f64, ..Bounds::FREE_RUNNING };
-        let brackets = Brackets::of(probes, &bounds, &[]);
-        let instants = instants(probes);
+        let brackets = Brackets::of(&probes.narrowed, &bounds, &[]);
+        let instants = instants(&probes.own);
         let claims = bridge.iter().flat_map(Bridge::claims);
         let claims: Vec<(OffsetClaim, u64)> = claims
             .filter_map(|(from, bound_ns)| {
@@ -49,11 +52,15 @@ impl Offsets {
         let tightest = sound.min_by_key(|(_, bound_ns)| *bound_ns);
         let tightest = tightest.map(|(claim, bound_ns)| (claim.from.clone(), *bound_ns));
         let record = Between {
-            probes: probes.iter().filter(|probe| probe.reply.is_some()).count() as u64,
-            stamps: STAMPS.to_owned(),
+            probes: probes.own.iter().filter(|probe| probe.reply.is_some()).count() as u64,
+            stamps: if probes.kernel == [0; 4] { APPLICATION } else { SOFTWARE }.to_owned(),
+            kernel_stamps: probes.kernel,
             at_ns: instants.get(instants.len() / 2).map_or(0, |ns| ns.unsigned_abs()),
             bracket: bracket(&brackets, &instants),
-            estimate: estimate(probes, &brackets),
+            // Stamps of one kind at all four points, so that no direction is favoured.
+            estimate: estimate(&probes.whole, SOFTWARE, &brackets).or_else(|| {
+                estimate(&probes.own, APPLICATION, &Brackets::of(&probes.own, &bounds, &[]))
+            }),
             claims: claims.into_iter().map(|(claim, _)| claim).collect(),
             ..Between::default()
         };
@@ -151,7 +158,7 @@ fn bracket(brackets: &Brackets, instants: &[i64]) -> Option<OffsetBracket> {
     })
 }
 
-fn estimate(probes: &[Probe], brackets: &Brackets) -> Option<OffsetEstimate> {
+fn estimate(probes: &[Probe], stamps: &str, brackets: &Brackets) -> Option<OffsetEstimate> {
     let sent = || probes.iter().map(|probe| probe.sent_ns);
     let span = sent().max()? - sent().min()?;
     let length_ns = (span / ESTIMATES_MIN).clamp(BATCHES as i64, ESTIMATE_NS_MAX);
@@ -159,6 +166,7 @@ fn estimate(probes: &[Probe], brackets: &Brackets) -> Option<OffsetEstimate> {
     let Estimate { offset_ns, interval_ns, drift, .. } = *all.get(all.len() / 2)?;
     Some(OffsetEstimate {
         assumes: "symmetric paths".to_owned(),
+        stamps: stamps.to_owned(),
         offset_ns,
         interval_ns,
         drift_ppm: drift * 1e6,

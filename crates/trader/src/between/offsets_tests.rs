@@ -2,14 +2,14 @@ use super::*;
 use clock::time_base::TimeBase;
 use clock::utc::{Claim, Utc};
 use clock::{Clock, Pair};
-use sync::Reply;
+use sync::{NearerStamps, Reply};
 
 /// The other clock is ahead by so much.
 const AHEAD_NS: i64 = 86_400_000_000_000;
 const START_NS: i64 = 1_000_000_000_000;
 
 /// A thousand probes, a millisecond apart, that take 20 us there and 30 us back.
-fn probes() -> Vec<Probe> {
+fn probes() -> Probes {
     let probe = |turn: i64| {
         let sent_ns = START_NS + turn * 1_000_000;
         let received_ns = sent_ns + 20_000 + AHEAD_NS;
@@ -42,6 +42,15 @@ fn bridge(wrong_ns: i64, chrony_ns: u64, clock_bound_ns: Option<u64>) -> Bridge 
     Bridge::new(ours, theirs).unwrap()
 }
 
+/// The echo's kernel had the request 5 us before the echo, give or take 200 ns.
+fn at_the_echo(own: &Probe) -> NearerStamps {
+    NearerStamps {
+        received_ns: Some(own.received_ns - 5_000),
+        error_ns: [0, 200],
+        ..NearerStamps::default()
+    }
+}
+
 const MIDDLE_NS: u64 = START_NS as u64 + 500_000_000;
 
 fn offset(offsets: &Offsets) -> Offset {
@@ -65,6 +74,48 @@ fn without_a_claim_the_bracket_stands_alone() {
     assert_eq!(estimate.assumes, "symmetric paths");
     assert!((AHEAD_NS - estimate.offset_ns - 5_000).abs() < 20, "{estimate:?}");
     assert!(estimate.windows >= 5 && estimate.wander_ns.is_some(), "{estimate:?}");
+}
+
+/// Both kernels see 20 of the 50 us of a round trip. Where only some probes have all four stamps,
+/// they narrow the bracket for all, and the estimate is theirs.
+#[test]
+fn the_kernels_stamps_narrow_the_bracket() {
+    let mut stamped = Probes::default();
+    for (turn, own) in probes().own.into_iter().enumerate() {
+        let nearer = NearerStamps {
+            sent_ns: Some(own.sent_ns + 10_000),
+            received_ns: Some(own.received_ns - 5_000),
+            replied_ns: own.reply.map(|reply| reply.sent_ns + 5_000),
+            returned_ns: own.reply.map(|reply| reply.received_ns - 10_000),
+            error_ns: [100, 200],
+        };
+        stamped.add(own, if turn % 4 == 0 { &nearer } else { &at_the_echo(&own) });
+    }
+    let offsets = Offsets::of(&stamped, None, 1);
+    let Offset { middle_ns, error_ns } = offset(&offsets);
+    assert!((AHEAD_NS - middle_ns - 5_000).abs() < 20, "{middle_ns}");
+    assert!((10_290..10_400).contains(&error_ns), "{error_ns}");
+    let record = offsets.into_record(None);
+    assert_eq!(
+        (record.stamps.as_str(), record.kernel_stamps),
+        ("software", [250, 1_000, 250, 250])
+    );
+    assert_eq!(record.bracket.unwrap().round_trip_ns_min, Some(20_600));
+    assert_eq!(record.estimate.unwrap().stamps, "software");
+}
+
+/// The echo's kernel stamps each arrival; the bracket uses it, and the estimate does not, since it
+/// would take one direction for the faster one.
+#[test]
+fn a_stamp_of_one_direction_moves_no_estimate() {
+    let mut stamped = Probes::default();
+    probes().own.into_iter().for_each(|own| stamped.add(own, &at_the_echo(&own)));
+    let [plain, stamped] = [probes(), stamped].map(|all| Offsets::of(&all, None, 1));
+    assert_eq!(offset(&plain).error_ns - offset(&stamped).error_ns, 2_400);
+    let [plain, stamped] = [plain, stamped].map(|one| one.into_record(None));
+    let [plain, stamped] = [plain, stamped].map(|one| one.estimate.unwrap());
+    assert_eq!(plain, stamped);
+    assert_eq!(plain.stamps, "application");
 }
 
 #[test]
@@ -104,7 +155,7 @@ fn a_claim_that_no_datagram_allows_is_contradicted_and_not_used() {
 #[test]
 fn nothing_is_known_without_replies() {
     let lost = Probe { sent_ns: START_NS, received_ns: START_NS + AHEAD_NS, reply: None };
-    for probes in [vec![], vec![lost]] {
+    for probes in [vec![], vec![lost]].map(Probes::from_iter) {
         let offsets = Offsets::of(&probes, Some(bridge(0, 400, None)), 1);
         assert_eq!(offsets.at(MIDDLE_NS), None);
         let record = offsets.into_record(None);

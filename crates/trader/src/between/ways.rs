@@ -2,23 +2,29 @@
 //! after the run.
 
 use crate::between::offsets::{Offset, Offsets};
+use crate::between::probes::Probes;
 use clock::recorder::{Recorder, histogram};
 use clock::time_base::one_way;
 use hdrhistogram::Histogram;
 use plan::tables::one_way::OneWay;
 use record::between::Between;
-use sync::{Probe, Reply};
-use transport::echo::datagrams::EchoStamps;
+use std::collections::HashMap;
+use sync::{NearerStamps, Probe, Reply};
+use transport::echo::datagrams::{EchoStamps, ReplyLeft};
 
 /// A request and its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
+    /// The request's sequence.
+    pub(crate) sequence: u64,
     /// When it was due.
     pub(crate) intended_ns: u64,
     /// When it was sent.
     pub(crate) sent_ns: u64,
     /// When the echo had it and when it replied, on the echo's clock; 0 if it was lost.
     pub(crate) echo_ns: [u64; 2],
+    /// When the echo's kernel had it, on the echo's clock; 0: not stamped.
+    pub(crate) echo_kernel_ns: u64,
     /// When the reply was read, or no longer waited for.
     pub(crate) ended_ns: u64,
 }
@@ -30,32 +36,76 @@ impl Way {
 
     fn probe(&self) -> Probe {
         let [sent_ns, received_ns, replied_ns, ended_ns] =
-            [self.sent_ns, self.echo_ns[0], self.echo_ns[1], self.ended_ns]
-                .map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+            [self.sent_ns, self.echo_ns[0], self.echo_ns[1], self.ended_ns].map(signed);
         let reply = Reply { sent_ns: replied_ns, received_ns: ended_ns };
         Probe { sent_ns, received_ns, reply: Some(reply) }
     }
 }
+
+fn signed(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+/// Our kernel's stamps of a request and its reply, on our clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelTimes {
+    /// The request's sequence.
+    pub(crate) sequence: u64,
+    /// When the driver got the request.
+    pub(crate) driver_ns: Option<u64>,
+    /// When the kernel had the reply.
+    pub(crate) received_ns: Option<u64>,
+}
+
+/// Largest errors of the kernel's stamps on our clock and on the echo's, ns; `None`: they are not
+/// to be used.
+pub(crate) type KernelErrors = [Option<u64>; 2];
 
 /// The directions of one run.
 pub(crate) struct Ways {
     kept: Vec<Way>,
     /// Those that found no room.
     pub(crate) unkept: u64,
+    /// Those of chosen requests, as long as there is room.
+    kernel: Vec<KernelTimes>,
+    /// Departures of replies from the echo, as long as there is room.
+    left: Vec<ReplyLeft>,
+}
+
+/// Room whose memory is written to here, not on the measured path.
+fn room<T: Clone>(value: T, count: u64) -> Vec<T> {
+    let mut kept = vec![value; usize::try_from(count).unwrap_or(0)];
+    kept.clear();
+    kept
 }
 
 impl Ways {
-    /// With room for `messages`. The memory is written to here, not on the measured path.
-    pub(crate) fn with_room(messages: u64) -> Ways {
-        let written = Way { intended_ns: 1, sent_ns: 1, echo_ns: [1; 2], ended_ns: 1 };
-        let mut kept = vec![written; usize::try_from(messages).unwrap_or(0)];
-        kept.clear();
-        Ways { kept, unkept: 0 }
+    /// With room for `messages`, of which the kernel stamps one of `stamp_every` (0: none).
+    pub(crate) fn with_room(messages: u64, stamp_every: u64) -> Ways {
+        let way = Way {
+            sequence: 1,
+            intended_ns: 1,
+            sent_ns: 1,
+            echo_ns: [1; 2],
+            echo_kernel_ns: 1,
+            ended_ns: 1,
+        };
+        let stamped = messages.checked_div(stamp_every).map_or(0, |count| count + 1);
+        let times = KernelTimes { sequence: 1, driver_ns: Some(1), received_ns: Some(1) };
+        Ways {
+            kept: room(way, messages),
+            unkept: 0,
+            kernel: room(times, stamped),
+            left: room(ReplyLeft { sequence: 1, driver_ns: 1 }, stamped),
+        }
     }
 
+    /// Keeps request `sequence`, due, sent and ended at these times; without the echo's stamps it
+    /// was lost.
     #[inline]
     pub(crate) fn keep(
         &mut self,
+        sequence: u64,
         [intended_ns, sent_ns, ended_ns]: [u64; 3],
         echo: Option<EchoStamps>,
     ) {
@@ -63,13 +113,52 @@ impl Ways {
             self.unkept += 1;
             return;
         }
-        let echo_ns = echo.map_or([0; 2], |echo| [echo.received_ns, echo.sent_ns]);
-        self.kept.push(Way { intended_ns, sent_ns, echo_ns, ended_ns });
+        let echo = echo.unwrap_or_default();
+        let echo_ns = [echo.received_ns, echo.sent_ns];
+        let echo_kernel_ns = echo.kernel_received_ns.unwrap_or(0);
+        self.kept.push(Way { sequence, intended_ns, sent_ns, echo_ns, echo_kernel_ns, ended_ns });
+        // The echo repeats it until it has another one.
+        let is_new = |left: &ReplyLeft| self.left.last() != Some(left);
+        if let Some(left) = echo.left.filter(is_new)
+            && self.left.len() < self.left.capacity()
+        {
+            self.left.push(left);
+        }
     }
 
-    /// The probes that they are.
-    pub(crate) fn probes(&self) -> Vec<Probe> {
-        self.kept.iter().filter(|way| !way.is_lost()).map(Way::probe).collect()
+    /// Keeps what our kernel stamped of a request and its reply.
+    #[inline]
+    pub(crate) fn keep_kernel(&mut self, times: KernelTimes) {
+        if self.kernel.len() < self.kernel.capacity() {
+            self.kernel.push(times);
+        }
+    }
+
+    /// The latest stamp of the echo, on its clock.
+    pub(crate) fn last_echo_ns(&self) -> u64 {
+        self.kept.iter().map(|way| way.echo_ns[1]).max().unwrap_or(0)
+    }
+
+    /// The probes that they are. The figures stay those of the application's stamps.
+    pub(crate) fn probes(&self, [ours_ns, theirs_ns]: KernelErrors) -> Probes {
+        let ours: HashMap<u64, &KernelTimes> =
+            self.kernel.iter().map(|times| (times.sequence, times)).collect();
+        let left: HashMap<u64, u64> =
+            self.left.iter().map(|left| (left.sequence, left.driver_ns)).collect();
+        let mut probes = Probes::default();
+        for way in self.kept.iter().filter(|way| !way.is_lost()) {
+            let times = ours.get(&way.sequence).filter(|_| ours_ns.is_some());
+            let echo = |ns: u64| Some(signed(ns)).filter(|ns| theirs_ns.is_some() && *ns > 0);
+            let nearer = NearerStamps {
+                sent_ns: times.and_then(|times| times.driver_ns).map(signed),
+                received_ns: echo(way.echo_kernel_ns),
+                replied_ns: left.get(&way.sequence).and_then(|ns| echo(*ns)),
+                returned_ns: times.and_then(|times| times.received_ns).map(signed),
+                error_ns: [ours_ns, theirs_ns].map(|ns| signed(ns.unwrap_or(0))),
+            };
+            probes.add(way.probe(), &nearer);
+        }
+        probes
     }
 
     /// Records them, each direction unless `shown` leaves it out. `tags` are those of the
@@ -144,7 +233,7 @@ struct Converted {
 
 /// `None` if the offset is unknown. A loss has the time that was waited in both directions.
 fn converted(way: &Way, offsets: &Offsets) -> Option<Converted> {
-    let Way { intended_ns, sent_ns, echo_ns, ended_ns } = *way;
+    let Way { intended_ns, sent_ns, echo_ns, ended_ns, .. } = *way;
     if way.is_lost() {
         let waited = [intended_ns, sent_ns, sent_ns].map(|ns| ended_ns.saturating_sub(ns));
         return Some(Converted { lengths_ns: waited, widest: None });

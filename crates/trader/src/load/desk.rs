@@ -221,8 +221,10 @@ impl<E: OrderProtocol> Desk<E> {
         self.entry.encode(message, number, account, &mut lane.bytes);
         let end = lane.bytes.len();
         lane.unsent.push(UnsentMessage { number, message, end });
-        if let Some(stamping) = &mut self.stamping {
-            stamping.append(index, (number, message), &mut self.in_flight);
+        if let Some(stamping) = &mut self.stamping
+            && stamping.append(index, (number, message), &mut self.in_flight)
+        {
+            self.entry.choose(&mut lane.bytes[start..]);
         }
         if lane.unanswered == 0 {
             lane.quiet_since_ns = self.clock.now_ns();
@@ -314,7 +316,10 @@ impl<E: OrderProtocol> Desk<E> {
     fn take_stamps(&mut self, lane: usize, ended_read: bool) {
         let Some(stamping) = &mut self.stamping else { return };
         let stamps = self.streams.stamps(self.lanes[lane].stream);
-        stamping.record(lane, stamps, ended_read, &mut self.recorder);
+        let times = stamping.record(lane, stamps, ended_read, &mut self.recorder);
+        if let Some((patience, times)) = self.patience.as_mut().zip(times) {
+            patience.keep_kernel(times);
+        }
     }
 
     fn account_for(&mut self, lane: usize, received: ReceivedReply) {
@@ -378,7 +383,7 @@ impl<E: OrderProtocol> Desk<E> {
         sum.1 += received.bytes as u64;
         let at_ns = received.first_byte_ns;
         if let Some(echo) = self.entry.stamps() {
-            self.record_ways(&stamps, Some(echo), at_ns);
+            self.record_ways((order.number, message), &stamps, Some(echo), at_ns);
         }
         self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
         if self.load.rate_per_second_offered.is_some() {

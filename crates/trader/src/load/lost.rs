@@ -2,7 +2,7 @@
 //! the message counts as lost, and the time that was waited goes into its series: percentiles of
 //! the replies that did arrive would look better than what a user of the network saw.
 
-use crate::between::ways::Ways;
+use crate::between::ways::{KernelTimes, Ways};
 use crate::load::desk::{CANCEL_RESPONSE, Desk, ORDER_RESPONSE};
 use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Order, Progress, Stamps};
 use crate::load::session::{Message, OrderProtocol, Reply};
@@ -57,6 +57,13 @@ impl Patience {
         match self.directions {
             Directions::Kept(ways) => Some(ways),
             _ => None,
+        }
+    }
+
+    /// Keeps what the kernel stamped of a request, if directions are kept.
+    pub(super) fn keep_kernel(&mut self, times: KernelTimes) {
+        if let Directions::Kept(ways) = &mut self.directions {
+            ways.keep_kernel(times);
         }
     }
 
@@ -147,17 +154,24 @@ impl<E: OrderProtocol> Desk<E> {
             self.recorder.record(response, now_ns.saturating_sub(stamps.intended_ns));
         }
         // In which direction it was lost is not known, so it bounds both.
-        self.record_ways(&stamps, None, now_ns);
+        self.record_ways((order.number, message), &stamps, None, now_ns);
     }
 
     /// Records or keeps both directions of a request; without the echo's stamps it was lost.
     #[inline]
-    pub(super) fn record_ways(&mut self, stamps: &Stamps, echo: Option<EchoStamps>, ended_ns: u64) {
+    pub(super) fn record_ways(
+        &mut self,
+        (number, message): (u64, Message),
+        stamps: &Stamps,
+        echo: Option<EchoStamps>,
+        ended_ns: u64,
+    ) {
         let Stamps { intended_ns, sent_ns, .. } = *stamps;
         match self.patience.as_mut().map(|patience| &mut patience.directions) {
             Some(Directions::Recorded) => {}
             Some(Directions::Kept(ways)) => {
-                return ways.keep([intended_ns, sent_ns, ended_ns], echo);
+                let sequence = message.sequence(number);
+                return ways.keep(sequence, [intended_ns, sent_ns, ended_ns], echo);
             }
             Some(Directions::None) | None => return,
         }

@@ -1,6 +1,6 @@
 //! Requests one way: which clock stamps them, and what to do where the other end has another one.
 
-use crate::between::ends::Ends;
+use crate::between::ends::{After, Ends};
 use crate::between::offsets::Offsets;
 use crate::between::ways::Ways;
 use crate::load::desk::SERIES_OF_REQUESTS;
@@ -11,6 +11,7 @@ use plan::process::orders::{DatagramPlan, OneWayPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
 use plan::tables::network::TWO_CLOCKS_MESSAGES_MAX;
 use plan::tables::one_way::OneWay;
+use record::KernelStamped;
 use record::between::Between;
 use std::io;
 use std::net::UdpSocket;
@@ -23,6 +24,7 @@ pub(crate) struct TwoClocks {
     shown: OneWay,
     recorder: Recorder,
     room: u64,
+    stamp_every: u64,
 }
 
 /// Such an end, and the drain of its series.
@@ -56,25 +58,38 @@ pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<Oth
         Model::PingPong => TWO_CLOCKS_MESSAGES_MAX,
     };
     let (recorder, drain) = recorder(series(), plan.seconds);
-    Ok((Some(clock), Some((TwoClocks { flow, ends, shown, recorder, room }, drain))))
+    let stamp_every = plan.load.stamp_every;
+    let other = TwoClocks { flow, ends, shown, recorder, room, stamp_every };
+    Ok((Some(clock), Some((other, drain))))
 }
 
 /// How the desk splits round trips.
 pub(crate) fn directions(wire: Wire, two_clocks: Option<&TwoClocks>) -> Directions {
     match (wire, two_clocks) {
-        (_, Some(TwoClocks { room, .. })) => Directions::Kept(Ways::with_room(*room)),
+        (_, Some(TwoClocks { room, stamp_every, .. })) => {
+            Directions::Kept(Ways::with_room(*room, *stamp_every))
+        }
         (Wire::Datagrams(DatagramPlan { one_way: Some(_), .. }), None) => Directions::Recorded,
         _ => Directions::None,
     }
 }
 
 impl TwoClocks {
-    /// Finds the offset of the clocks after the run, and records both directions from `from_to_ns`
-    /// on. Returns why that is incomplete.
-    pub(crate) fn record(self, ways: &Ways, from_to_ns: (u64, u64)) -> (Between, Option<String>) {
-        let TwoClocks { flow, ends, shown, recorder, room } = self;
+    /// Finds the offset of the clocks after the run, in which our kernel `stamped` some messages,
+    /// and records both directions from `from_to_ns` on. Returns why that is incomplete.
+    pub(crate) fn record(
+        self,
+        ways: &Ways,
+        stamped: Option<&KernelStamped>,
+        from_to_ns: (u64, u64),
+    ) -> (Between, Option<String>) {
+        let TwoClocks { flow, ends, shown, recorder, room, .. } = self;
         let (step_ns, clocks) = (ends.step_ns(), ends.clocks());
-        let offsets = Offsets::of(&ways.probes(), ends.bridge(&flow), step_ns);
+        let After { bridge, kernel_error_ns } = ends.after(&flow, ways.last_echo_ns());
+        // A stamp from around a step of the wall clock is wrong by the step.
+        let steady = stamped.filter(|stamped| stamped.clock_steps == 0);
+        let errors_ns = [steady.map(|stamped| stamped.bound_ns), kernel_error_ns];
+        let offsets = Offsets::of(&ways.probes(errors_ns), bridge, step_ns);
         let tags = [0, 1, 2].map(|index| series()[index].own_tag());
         let between = ways.record(offsets, shown, tags, recorder, from_to_ns);
         let between = Between { clocks, ..between };

@@ -231,7 +231,8 @@ fn measure_over<E: OrderProtocol>(
     if let (Some(two_clocks), Some(ways)) = (two_clocks, ways) {
         // It calculates for some time, which a real-time class would take from others.
         host::thread::set_scheduling(Scheduling::Other)?;
-        let (between, failure) = two_clocks.record(&ways, (measured_from_ns, clock.now_ns()));
+        let (between, failure) =
+            two_clocks.record(&ways, counted.stamped.as_ref(), (measured_from_ns, clock.now_ns()));
         counted.between.push(between);
         unkept = failure;
     }

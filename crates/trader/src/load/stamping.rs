@@ -1,5 +1,6 @@
 //! Messages that the kernel stamps: which ones, and where their time goes.
 
+use crate::between::ways::KernelTimes;
 use crate::load::in_flight::{InFlight, Progress};
 use crate::load::session::Message;
 use crate::stamped::StampedMessages;
@@ -26,6 +27,7 @@ enum Chosen {
 /// A message from its write to its reply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Round {
+    message: Named,
     measured: bool,
     sent_ns: u64,
     replied_ns: u64,
@@ -58,10 +60,11 @@ impl Stamping {
     }
 
     /// Chooses a message that is appended to a lane, if it is its turn and the lane has no other.
+    /// Returns whether it did.
     #[inline]
-    pub(crate) fn append(&mut self, lane: usize, chosen: Named, in_flight: &mut InFlight) {
+    pub(crate) fn append(&mut self, lane: usize, chosen: Named, in_flight: &mut InFlight) -> bool {
         if !self.has_turn(chosen.0) {
-            return;
+            return false;
         }
         let is_free = match self.lanes[lane] {
             Chosen::None => true,
@@ -74,6 +77,7 @@ impl Stamping {
         if is_free {
             self.lanes[lane] = Chosen::Unsent(chosen);
         }
+        is_free
     }
 
     /// Whether the lane's next write, with these messages, shall be stamped.
@@ -104,7 +108,8 @@ impl Stamping {
         (sent_ns, replied_ns): (u64, u64),
     ) {
         if self.lanes[lane] == Chosen::Sent(answered) {
-            self.lanes[lane] = Chosen::Answered(Round { measured, sent_ns, replied_ns });
+            let round = Round { message: answered, measured, sent_ns, replied_ns };
+            self.lanes[lane] = Chosen::Answered(round);
         }
     }
 
@@ -114,25 +119,29 @@ impl Stamping {
         matches!(self.lanes[lane], Chosen::Answered(_))
     }
 
-    /// Records where the chosen message's time went; see [`StampedMessages::take`].
+    /// Records where the chosen message's time went; see [`StampedMessages::take`]. Returns its
+    /// stamps if it is measured.
     pub(crate) fn record(
         &mut self,
         lane: usize,
         stamps: KernelStamps,
         ended_read: bool,
         recorder: &mut Recorder,
-    ) {
+    ) -> Option<KernelTimes> {
         let Chosen::Answered(round) = std::mem::replace(&mut self.lanes[lane], Chosen::None) else {
-            return;
+            return None;
         };
         self.messages.segments.refresh(round.replied_ns);
         if !round.measured {
-            return;
+            return None;
         }
         let lengths = self.messages.take((round.sent_ns, stamps, round.replied_ns), ended_read);
         for (at, ns) in lengths.into_iter().enumerate() {
             ns.into_iter().for_each(|ns| recorder.record(self.row + at, ns));
         }
+        let [driver_ns, received_ns] = self.messages.times(&stamps, ended_read);
+        let (number, message) = round.message;
+        Some(KernelTimes { sequence: message.sequence(number), driver_ns, received_ns })
     }
 
     /// Counts and the bound, after the run.
@@ -196,8 +205,10 @@ mod tests {
             recorder.start(0);
             let wall_ns = clock::wall_ns();
             let sent_ns = stamping.messages.segments.wall().clock_ns(wall_ns) - 10_000;
+            let message = (4, Message::Cancel);
+            let replied_ns = sent_ns + 100_000;
             stamping.lanes[0] =
-                Chosen::Answered(Round { measured: true, sent_ns, replied_ns: sent_ns + 100_000 });
+                Chosen::Answered(Round { message, measured: true, sent_ns, replied_ns });
             let stamps = KernelStamps {
                 queued_ns: Some(wall_ns),
                 driver_ns: Some(wall_ns + 2_000),
@@ -205,7 +216,11 @@ mod tests {
                 card_received_ns: Some(7),
                 ..KernelStamps::default()
             };
-            stamping.record(0, stamps, ended_read, &mut recorder);
+            let times = stamping.record(0, stamps, ended_read, &mut recorder).unwrap();
+            let driver_ns = times.driver_ns.unwrap();
+            assert!((sent_ns..sent_ns + 100_000).contains(&driver_ns), "{times:?} {sent_ns}");
+            let received_ns = times.received_ns.map(|ns| ns.abs_diff(driver_ns + 48_000) < 100);
+            assert_eq!((times.sequence, received_ns), (9, ended_read.then_some(true)));
             recorder.finish(1);
             let mut log = Vec::new();
             drain.run("t", &mut log, std::time::SystemTime::now(), 0, &|| ()).unwrap();

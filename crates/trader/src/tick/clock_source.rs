@@ -4,6 +4,7 @@
 
 use crate::between::ends::identity;
 use crate::between::offsets::Offsets;
+use crate::between::probes::Probes;
 use crate::load::dialler::Dialler;
 use crate::load::run::TraderError;
 use crate::tick::session::exchange::ExchangeSession;
@@ -97,7 +98,7 @@ impl ClockSource {
 }
 
 /// Each order and its reply is a probe of the exchange's clock.
-fn probes(samples: &[Sample]) -> Vec<Probe> {
+fn probes(samples: &[Sample]) -> Probes {
     let probe = |sample: &Sample| {
         let at = |point: Point| {
             let ns = sample.stamps[point as usize];

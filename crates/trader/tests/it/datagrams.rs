@@ -2,7 +2,7 @@
 //! exactly, and a lost request is in the figures with the time that was waited for it.
 
 use clock::Clock;
-use clock::time_base::TimeBase;
+use clock::time_base::{EchoClock, TimeBase};
 use plan::faults::{DatagramHarm, Inject};
 use plan::process::orders::{DatagramPlan, OneWayPlan, OrdersPlan, Wire};
 use plan::tables::load::{Load, Model};
@@ -33,9 +33,9 @@ impl Echo {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         // Each test's far end is another machine.
-        let describe = move || {
+        let describe = move |kernel| {
             let time = TimeBase { boot_id: "elsewhere".to_owned(), ..host::utc::time_base(clock) };
-            serde_json::to_string(&time).unwrap()
+            serde_json::to_string(&EchoClock { time, kernel }).unwrap()
         };
         let thread = std::thread::spawn(move || {
             serve(EchoSocket::Kernel(socket), false, (clock, &describe), &stopped).unwrap()
@@ -267,15 +267,22 @@ fn shifted(clock: Clock, faster_ppm: f64) -> Clock {
 }
 
 /// Both directions between two clocks, one of which is an hour ahead and drifts: the bracket holds
-/// the true offset, and each figure is as far off as the record says at most.
+/// the true offset, and each figure is as far off as the record says at most. With the kernels'
+/// stamps, too.
 #[test]
 fn between_two_clocks_the_bracket_holds_the_truth() {
     let clock = Clock::calibrate();
     let far = shifted(clock, 80.0);
     let echo = Echo::start_by(far);
-    for (shown, drop_every) in [(OneWay::Bracket, 0), (OneWay::Bracket, 40), (OneWay::Tenth, 0)] {
+    for (shown, drop_every, stamp_every) in [
+        (OneWay::Bracket, 0, 0),
+        (OneWay::Bracket, 40, 0),
+        (OneWay::Tenth, 0, 0),
+        (OneWay::Bracket, 0, 1),
+    ] {
         let directory = tempfile::tempdir().unwrap();
-        let mut plan = plan(echo.address, &directory, open_load());
+        let load = Load { stamp_every, ..open_load() };
+        let mut plan = plan(echo.address, &directory, load);
         let harm = DatagramHarm { drop_every, ..DatagramHarm::default() };
         let one_way = Some(OneWayPlan { clock, is_shared: false, shown });
         plan.wire = Wire::Datagrams(DatagramPlan { bytes: BYTES, patience_ms: 300, one_way, harm });
@@ -289,6 +296,12 @@ fn between_two_clocks_the_bracket_holds_the_truth() {
         let [between] = &load.between[..] else { panic!("{load:?}") };
         let lost = load.sent.checked_div(drop_every).unwrap_or(0);
         assert_eq!((load.lost, between.probes), (lost, load.sent - lost));
+        if stamp_every == 1 {
+            // One request at a time: on a busy machine many are under way at once.
+            let stamps = between.kernel_stamps;
+            assert!(stamps.iter().all(|count| *count >= load.sent / 20), "{between:?}");
+            assert_eq!(between.stamps, "software");
+        }
         let bracket = between.bracket.as_ref().unwrap();
         let [low, high] = bracket.offset_ns;
         assert!(low <= after_ns && before_ns <= high, "{bracket:?}: {before_ns} to {after_ns}");

@@ -6,11 +6,13 @@
 //! other busy. docs/internals/wire.md describes the messages.
 
 use crate::datagram::{DatagramError, set_receive_buffer};
+use crate::echo::stamps::{KernelSide, asks_for_departure};
 use crate::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message, is_nothing};
 use crate::stream::below::address_of;
 use crate::stream::below::datagrams::datagrams_at;
 use bypass::{Datagrams, Port};
 use clock::Clock;
+use clock::wall::WallLine;
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
@@ -28,6 +30,8 @@ pub const TIME_BASE_BYTES: usize = 4096;
 const TIME_BASE_NS: u64 = 500_000_000;
 /// Bytes of the shortest reply that carries them.
 pub use plan::tables::network::STAMPED_BYTES;
+
+pub use crate::echo::stamps::{EchoStamps, KERNEL_STAMPED_BYTES, ReplyLeft, ask_for_departure};
 /// Limit on the senders of stamped messages that are counted at the same time.
 const SENDERS_MAX: usize = 4096;
 /// A sender that was silent for so long may be forgotten when there are too many.
@@ -52,39 +56,16 @@ pub struct DatagramCounts {
     pub unsent: u64,
 }
 
-/// The count and the stamps in the body of a stamped reply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EchoStamps {
-    /// Stamped messages received from this sender so far, this one included.
-    pub received: u64,
-    /// When the receive call returned, ns on the echo's clock.
-    pub received_ns: u64,
-    /// Just before the send call, ns on the echo's clock.
-    pub sent_ns: u64,
-}
-
-impl EchoStamps {
-    /// Reads the body of a stamped reply; `None` if it is too short to have one.
-    pub fn decode(body: &[u8]) -> Option<EchoStamps> {
-        let word = |at: usize| Some(u64::from_le_bytes(*body.get(at..at + 8)?.first_chunk::<8>()?));
-        Some(EchoStamps { received: word(0)?, received_ns: word(8)?, sent_ns: word(16)? })
-    }
-
-    fn encode(&self, reply: &mut [u8]) {
-        let words = [self.received, self.received_ns, self.sent_ns];
-        for (place, word) in reply[HEADER_BYTES..].chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-    }
-}
-
-/// Reads the echo's clock, and gives it as JSON of a [`clock::time_base::TimeBase`].
-pub type Describe<'a> = &'a (dyn Fn() -> String + Sync);
+/// Reads the echo's clock, and gives it as JSON of a [`clock::time_base::EchoClock`] with this line
+/// of the kernel's stamps.
+pub type Describe<'a> = &'a (dyn Fn(Option<WallLine>) -> String + Sync);
 
 /// A sender of stamped messages.
 struct Sender {
     received: u64,
     last_ns: u64,
+    /// The latest of its replies whose departure the kernel stamped.
+    left: Option<ReplyLeft>,
 }
 
 /// The state of an echo between datagrams.
@@ -92,9 +73,24 @@ struct DatagramEcho {
     counts: DatagramCounts,
     senders: HashMap<SocketAddr, Sender>,
     reply: Vec<u8>,
+    /// The kernel's stamps, from the first question for the clock on: only clients that read
+    /// another clock ask for it.
+    kernel: Option<KernelSide>,
+    /// The latest description of the clock, and when it was made.
+    said: Option<(u64, String)>,
 }
 
 impl DatagramEcho {
+    fn new() -> DatagramEcho {
+        DatagramEcho {
+            counts: DatagramCounts::default(),
+            senders: HashMap::with_capacity(SENDERS_MAX),
+            reply: Vec::with_capacity(MESSAGE_BYTES_MAX),
+            kernel: None,
+            said: None,
+        }
+    }
+
     /// Encodes the reply to `bytes` into `self.reply`; false if there is none. The stamp of a
     /// stamped reply's send is still missing.
     fn answer(&mut self, bytes: &[u8], from: SocketAddr, received_ns: u64) -> bool {
@@ -111,36 +107,85 @@ impl DatagramEcho {
             self.counts.rejected += 1;
             return false;
         }
-        let received = match is_stamped {
-            false => 0,
-            true => match self.count(from, received_ns) {
-                Some(received) => received,
-                None => {
-                    self.counts.uncounted += 1;
-                    return false;
-                }
-            },
-        };
+        let mut stamps = EchoStamps { received_ns, ..EchoStamps::default() };
+        if is_stamped {
+            let Some(sender) = self.count(from, received_ns) else {
+                self.counts.uncounted += 1;
+                return false;
+            };
+            (stamps.received, stamps.left) = (sender.received, sender.left);
+            stamps.kernel_received_ns = self.kernel.as_ref().and_then(KernelSide::received_ns);
+        }
         let Some(reply) = message.reply() else { return false };
         reply.encode(&mut self.reply);
         if is_stamped {
-            EchoStamps { received, received_ns, sent_ns: 0 }.encode(&mut self.reply);
+            stamps.encode(&mut self.reply[HEADER_BYTES..]);
         }
         true
     }
 
-    /// Stamped messages of that sender so far; `None` if there are too many senders.
-    fn count(&mut self, from: SocketAddr, now_ns: u64) -> Option<u64> {
+    /// Counts a stamped message of that sender; `None` if there are too many senders.
+    fn count(&mut self, from: SocketAddr, now_ns: u64) -> Option<&mut Sender> {
         if self.senders.len() >= SENDERS_MAX && !self.senders.contains_key(&from) {
             self.senders.retain(|_, sender| now_ns.saturating_sub(sender.last_ns) < SILENT_NS);
             if self.senders.len() >= SENDERS_MAX {
                 return None;
             }
         }
-        let sender = self.senders.entry(from).or_insert(Sender { received: 0, last_ns: now_ns });
+        let new = Sender { received: 0, last_ns: now_ns, left: None };
+        let sender = self.senders.entry(from).or_insert(new);
         sender.received += 1;
         sender.last_ns = now_ns;
-        Some(sender.received)
+        Some(sender)
+    }
+
+    /// Writes into the reply what is to be said of the clock; false if it has no room.
+    fn say_clock(
+        &mut self,
+        socket: &EchoSocket,
+        (clock, describe): (Clock, Describe<'_>),
+        now_ns: u64,
+    ) -> bool {
+        let fresh = self.said.take().filter(|(at_ns, _)| now_ns - at_ns < TIME_BASE_NS);
+        let said = fresh.unwrap_or_else(|| {
+            if let (None, EchoSocket::Kernel(socket)) = (&self.kernel, socket) {
+                self.kernel = KernelSide::start(socket, clock);
+            }
+            (now_ns, describe(self.kernel.as_mut().map(KernelSide::check)))
+        });
+        let (_, text) = self.said.insert(said);
+        let place = HEADER_BYTES..HEADER_BYTES + text.len();
+        let Some(body) = self.reply.get_mut(place) else {
+            self.counts.rejected += 1;
+            return false;
+        };
+        body.copy_from_slice(text.as_bytes());
+        true
+    }
+
+    /// Sends the reply, which the kernel stamps if `request` asks for it and it can.
+    fn send(&mut self, socket: &mut EchoSocket, request: &[u8], to: SocketAddr) {
+        let sent = match (&mut self.kernel, &*socket) {
+            (Some(kernel), EchoSocket::Kernel(socket))
+                if request[4] == STAMPED && asks_for_departure(request) =>
+            {
+                kernel.send(socket, &self.reply, to)
+            }
+            _ => socket.send(&self.reply, to).map(|()| None),
+        };
+        // A sender that can't be reached loses its reply, as it would on the way.
+        match sent {
+            Ok(driver_ns) => {
+                self.counts.replied += 1;
+                let sequence = Message::decode(&self.reply).ok().flatten();
+                let left = sequence.zip(driver_ns);
+                if let (Some((reply, driver_ns)), Some(sender)) = (left, self.senders.get_mut(&to))
+                {
+                    sender.left = Some(ReplyLeft { sequence: reply.sequence, driver_ns });
+                }
+            }
+            Err(_) => self.counts.unsent += 1,
+        }
     }
 }
 
@@ -197,10 +242,15 @@ impl EchoSocket {
 
     /// The next datagram and its sender; an error that [`is_nothing`] if there is none.
     #[inline]
-    fn receive(&mut self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        match self {
-            EchoSocket::Kernel(socket) => socket.recv_from(into),
-            EchoSocket::Below(datagrams, _) => match datagrams.receive(into) {
+    fn receive(
+        &mut self,
+        kernel: Option<&mut KernelSide>,
+        into: &mut [u8],
+    ) -> io::Result<(usize, SocketAddr)> {
+        match (self, kernel) {
+            (EchoSocket::Kernel(socket), None) => socket.recv_from(into),
+            (EchoSocket::Kernel(socket), Some(kernel)) => kernel.receive(socket, into),
+            (EchoSocket::Below(datagrams, _), _) => match datagrams.receive(into) {
                 Some(arrival) => Ok((arrival.length, SocketAddr::V4(arrival.from))),
                 None => Err(io::ErrorKind::WouldBlock.into()),
             },
@@ -230,165 +280,36 @@ pub fn serve(
     stop: &AtomicBool,
 ) -> io::Result<DatagramCounts> {
     socket.prepare(spins)?;
-    let mut echo = DatagramEcho {
-        counts: DatagramCounts::default(),
-        senders: HashMap::with_capacity(SENDERS_MAX),
-        reply: Vec::with_capacity(MESSAGE_BYTES_MAX),
-    };
-    let mut said: Option<(u64, String)> = None;
+    let mut echo = DatagramEcho::new();
     // One more than the longest message, so that a longer one is seen to be cut.
     let mut bytes = vec![0; MESSAGE_BYTES_MAX + 1];
     while !stop.load(Ordering::Relaxed) {
-        let (n, from) = match socket.receive(&mut bytes) {
+        let (n, from) = match socket.receive(echo.kernel.as_mut(), &mut bytes) {
             Ok(received) => received,
-            Err(error) if is_nothing(&error) => continue,
+            Err(error) if is_nothing(&error) => {
+                echo.kernel.iter_mut().for_each(|kernel| kernel.refresh(clock.now_ns()));
+                continue;
+            }
             Err(error) => return Err(error),
         };
         let received_ns = clock.now_ns();
-        if !echo.answer(&bytes[..n], from, received_ns) {
+        let request = &bytes[..n];
+        if !echo.answer(request, from, received_ns)
+            || request[4] == TIME_BASE && !echo.say_clock(&socket, (clock, describe), received_ns)
+        {
             continue;
         }
-        if bytes[4] == TIME_BASE {
-            let fresh = said.take().filter(|(at_ns, _)| received_ns - at_ns < TIME_BASE_NS);
-            let (_, text) = said.insert(fresh.unwrap_or_else(|| (received_ns, describe())));
-            let place = HEADER_BYTES..HEADER_BYTES + text.len();
-            let Some(body) = echo.reply.get_mut(place) else {
-                echo.counts.rejected += 1;
-                continue;
-            };
-            body.copy_from_slice(text.as_bytes());
-        }
-        if bytes[4] == STAMPED {
+        if request[4] == STAMPED {
             let place = STAMPED_BYTES - 8..STAMPED_BYTES;
             echo.reply[place].copy_from_slice(&clock.now_ns().to_le_bytes());
         }
-        // A sender that can't be reached loses its reply, as it would on the way.
-        match socket.send(&echo.reply, from) {
-            Ok(()) => echo.counts.replied += 1,
-            Err(_) => echo.counts.unsent += 1,
-        }
+        echo.send(&mut socket, request, from);
+        // Without an idle turn it is read here.
+        echo.kernel.iter_mut().for_each(|kernel| kernel.refresh(received_ns));
     }
     Ok(echo.counts)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn served(spins: bool, client: impl FnOnce(&UdpSocket)) -> DatagramCounts {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let address = socket.local_addr().unwrap();
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let serve = || {
-                let socket = EchoSocket::Kernel(socket);
-                serve(socket, spins, (Clock::calibrate(), &|| "{}".to_owned()), &stop)
-            };
-            let server = scope.spawn(serve);
-            let ours = UdpSocket::bind("127.0.0.1:0").unwrap();
-            ours.connect(address).unwrap();
-            ours.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-            client(&ours);
-            stop.store(true, Ordering::Relaxed);
-            server.join().unwrap().unwrap()
-        })
-    }
-
-    fn message(length_bytes: u16, reply_bytes: u16, kind: u8, sequence: u64) -> Vec<u8> {
-        let mut out = Vec::new();
-        Message { length_bytes, reply_bytes, kind, sequence }.encode(&mut out);
-        out
-    }
-
-    /// Datagrams that must get no reply, then one that gets one: that reply comes first.
-    #[test]
-    fn no_reply_is_longer_than_its_request() {
-        for spins in [true, false] {
-            let counts = served(spins, |socket| {
-                let mut cut = message(64, 64, b'O', 2);
-                cut.truncate(50);
-                let mut padded = message(64, 64, b'O', 3);
-                padded.push(0);
-                for bytes in [
-                    message(16, 17, b'O', 1),
-                    cut,
-                    padded,
-                    message(64, 0, b'O', 4),
-                    message(64, 39, STAMPED, 5),
-                    vec![0; 16],
-                    vec![7; 3],
-                    Vec::new(),
-                    vec![0; MESSAGE_BYTES_MAX + 100],
-                    message(64, 64, b'O', 6),
-                ] {
-                    socket.send(&bytes).unwrap();
-                }
-                let mut into = [0; 100];
-                assert_eq!(socket.recv(&mut into).unwrap(), 64);
-                let reply = Message::decode(&into[..64]).unwrap().unwrap();
-                assert_eq!((reply.sequence, reply.kind, reply.reply_bytes), (6, b'O', 0));
-                // A reply that comes back to an echo ends there.
-                socket.send(&into[..64]).unwrap();
-                socket.send(&message(16, 16, b'O', 7)).unwrap();
-                assert_eq!(socket.recv(&mut into).unwrap(), 16);
-            });
-            assert_eq!((counts.received, counts.replied, counts.rejected), (12, 2, 8));
-            assert_eq!((counts.unsent, counts.uncounted), (0, 0));
-        }
-    }
-
-    #[test]
-    fn a_stamped_reply_counts_what_arrived_and_when() {
-        served(false, |socket| {
-            // Two that ask for no reply are counted too.
-            for sequence in 0..2 {
-                socket.send(&message(64, 0, STAMPED, sequence)).unwrap();
-            }
-            let mut last_ns = 0;
-            for count in 3..6 {
-                socket.send(&message(64, 40, STAMPED, count)).unwrap();
-                let mut into = [0; 100];
-                assert_eq!(socket.recv(&mut into).unwrap(), STAMPED_BYTES);
-                let stamps = EchoStamps::decode(&into[HEADER_BYTES..STAMPED_BYTES]).unwrap();
-                assert_eq!(stamps.received, count);
-                assert!(last_ns < stamps.received_ns && stamps.received_ns <= stamps.sent_ns);
-                last_ns = stamps.sent_ns;
-            }
-        });
-    }
-
-    /// The reply is as long as its request, padded with zeros, and there is none where the text
-    /// doesn't fit.
-    #[test]
-    fn the_echo_says_its_clock_to_whoever_asks() {
-        let counts = served(false, |socket| {
-            socket.send(&message(16, 16, TIME_BASE, 1)).unwrap();
-            for sequence in [2, 3] {
-                socket.send(&message(64, 64, TIME_BASE, sequence)).unwrap();
-                let mut into = [7; 100];
-                assert_eq!(socket.recv(&mut into).unwrap(), 64);
-                assert_eq!(into[HEADER_BYTES..64], *[b"{}".as_slice(), &[0; 46]].concat());
-            }
-        });
-        assert_eq!((counts.received, counts.replied, counts.rejected), (3, 2, 1));
-    }
-
-    #[test]
-    fn senders_past_the_limit_are_not_counted_until_others_are_silent() {
-        let mut echo = DatagramEcho {
-            counts: DatagramCounts::default(),
-            senders: HashMap::new(),
-            reply: Vec::new(),
-        };
-        let address = |port: usize| SocketAddr::from(([127, 0, 0, 1], port as u16 + 1));
-        for port in 0..SENDERS_MAX {
-            assert_eq!(echo.count(address(port), 1), Some(1));
-        }
-        assert_eq!(echo.count(address(SENDERS_MAX), 2), None);
-        assert_eq!(echo.count(address(0), 3), Some(2), "those that are known still are");
-        assert!(!echo.answer(&message(64, 40, STAMPED, 1), address(SENDERS_MAX), 4));
-        assert_eq!(echo.counts.uncounted, 1);
-        assert_eq!(echo.count(address(SENDERS_MAX), SILENT_NS + 2), Some(1));
-        assert_eq!(echo.count(address(0), SILENT_NS + 3), Some(3), "it was heard of later");
-    }
-}
+#[path = "datagrams_tests.rs"]
+mod tests;

@@ -18,6 +18,7 @@
 pub mod bare;
 pub mod bulk;
 pub mod datagrams;
+mod stamps;
 pub mod ticker;
 
 use crate::echo::bulk::{BULK, Sink};

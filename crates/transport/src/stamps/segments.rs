@@ -3,7 +3,7 @@
 
 use super::KernelStamps;
 use clock::Clock;
-use clock::wall::Wall;
+use clock::wall::{Wall, WallLine};
 use plan::segments::SEGMENTS;
 
 /// How often the wall clock is read again.
@@ -27,6 +27,12 @@ impl Segments {
             self.wall.refresh();
             self.next_ns = now_ns + REFRESH_NS;
         }
+    }
+
+    /// Off the path: reads the wall clock again. Returns how good the line was until then.
+    pub fn check(&mut self) -> WallLine {
+        self.wall.refresh();
+        self.wall.line()
     }
 
     /// The lengths of [`SEGMENTS`] of a message that we sent and whose answer we read at these

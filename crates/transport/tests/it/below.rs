@@ -38,7 +38,7 @@ fn beside_an_echo(
                 }
             };
             tell.send(Ok(socket.local_addr().unwrap())).unwrap();
-            serve(socket, true, (clock, &String::new), &stop).unwrap()
+            serve(socket, true, (clock, &|_| String::new()), &stop).unwrap()
         });
         let address = match told.recv().unwrap() {
             Ok(address) => address,

@@ -19,6 +19,13 @@ pub enum Message {
     Cancel,
 }
 
+impl Message {
+    /// Number of this message of order `number` among all messages.
+    pub(crate) fn sequence(self, number: u64) -> u64 {
+        2 * number + u64::from(self == Message::Cancel)
+    }
+}
+
 /// A reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -52,6 +59,10 @@ pub trait OrderProtocol {
 
     /// Appends the message of order `number` of `account` to `out`.
     fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>);
+
+    /// The kernel stamps this encoded message: asks the other end for its kernel's stamps, where it
+    /// can have them.
+    fn choose(&mut self, _message: &mut [u8]) {}
 
     /// Space for the lane's next bytes; not empty.
     fn space(&mut self, lane: usize) -> &mut [u8];

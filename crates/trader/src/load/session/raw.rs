@@ -6,7 +6,7 @@ use record::MessageBytes;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
 use transport::Blocking;
-use transport::echo::datagrams::{EchoStamps, STAMPED};
+use transport::echo::datagrams::{EchoStamps, STAMPED, ask_for_departure};
 use transport::echo::{self, Inbound};
 
 pub(crate) struct Raw {
@@ -68,9 +68,15 @@ impl OrderProtocol for Raw {
         // A stamped message has that kind, and says in its sequence which one it is.
         let (kind, sequence) = match self.stamped {
             false => (kind, number),
-            true => (STAMPED, 2 * number + u64::from(message == Message::Cancel)),
+            true => (STAMPED, message.sequence(number)),
         };
         echo::Message { length_bytes, reply_bytes, kind, sequence }.encode(out);
+    }
+
+    fn choose(&mut self, message: &mut [u8]) {
+        if self.stamped {
+            ask_for_departure(message);
+        }
     }
 
     fn space(&mut self, lane: usize) -> &mut [u8] {
