@@ -8,6 +8,7 @@ use crate::between::probes::Probes;
 use crate::load::dialler::Dialler;
 use crate::load::run::TraderError;
 use crate::tick::session::exchange::ExchangeSession;
+use crate::tick::stamped_orders::StampedResult;
 use clock::Clock;
 use clock::time_base::{Bridge, TimeBase};
 use clock::utc::Time;
@@ -15,7 +16,7 @@ use plan::process::ticks::TickPlan;
 use record::between::Between;
 use record::tick::{AT_EXCHANGE, Point, Sample};
 use std::io;
-use sync::{Probe, Reply};
+use sync::{NearerStamps, Probe, Reply};
 use wire::administration::Description;
 
 /// The clock of a run.
@@ -73,6 +74,7 @@ impl ClockSource {
     pub(crate) fn settle(
         self,
         description: Option<&Description>,
+        stamped: Option<&StampedResult>,
         samples: &mut [Sample],
     ) -> (Time, Option<Between>) {
         let ClockSource { ours, theirs, is_shared } = self;
@@ -89,7 +91,7 @@ impl ClockSource {
         let clocks = [identity(&ours), theirs.as_ref().map_or_else(String::new, identity)];
         let theirs = theirs.zip(description.and_then(time_base));
         let bridge = theirs.and_then(|(before, last)| Bridge::new([ours, after], [before, last]));
-        let offsets = Offsets::of(&probes(samples), bridge, step_ns);
+        let offsets = Offsets::of(&probes(samples, stamped), bridge, step_ns);
         let worst = convert(samples, &offsets);
         let between = Between { clocks, ..offsets.into_record(worst) };
         let (exchange_bound_ns, bound_from) = (between.error_ns, between.error_from.clone());
@@ -97,8 +99,8 @@ impl ClockSource {
     }
 }
 
-/// Each order and its reply is a probe of the exchange's clock.
-fn probes(samples: &[Sample]) -> Probes {
+/// Each order and its reply is a probe of the exchange's clock. Our kernel stamped some of them.
+fn probes(samples: &[Sample], stamped: Option<&StampedResult>) -> Probes {
     let probe = |sample: &Sample| {
         let at = |point: Point| {
             let ns = sample.stamps[point as usize];
@@ -108,7 +110,20 @@ fn probes(samples: &[Sample]) -> Probes {
         let (sent_ns, received_ns) = (at(Point::Sent)?, at(Point::GatewayIn)?);
         Some(Probe { sent_ns, received_ns, reply: Some(reply) })
     };
-    samples.iter().filter_map(probe).collect()
+    // A stamp from around a step of the wall clock is wrong by the step.
+    let steady = stamped.filter(|stamped| stamped.counts.clock_steps == 0);
+    let nearer = |sample: &Sample| {
+        let Some(stamped) = steady else { return NearerStamps::default() };
+        let times_ns = stamped.orders.get(&sample.number).map_or([None; 2], |one| one.times_ns);
+        let [sent_ns, returned_ns] = times_ns.map(|ns| ns.and_then(|ns| i64::try_from(ns).ok()));
+        let error_ns = [i64::try_from(stamped.counts.bound_ns).unwrap_or(i64::MAX), 0];
+        NearerStamps { sent_ns, returned_ns, error_ns, ..NearerStamps::default() }
+    };
+    let mut probes = Probes::default();
+    for sample in samples {
+        probe(sample).into_iter().for_each(|own| probes.add(own, &nearer(sample)));
+    }
+    probes
 }
 
 /// Converts the exchange's stamps to our clock, all of a sample by the offset at its order's
@@ -141,4 +156,40 @@ fn convert(samples: &mut [Sample], offsets: &Offsets) -> Option<(u64, u64)> {
         }
     }
     worst.map(|(error_ns, at_ns)| (at_ns, error_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tick::stamped_orders::StampedOrder;
+    use record::KernelStamped;
+
+    /// Our kernel had the order 2 us after we stamped it, and its reply 5 us before, give or take
+    /// 50 ns. If the wall clock was set, nobody knows.
+    #[test]
+    fn our_kernels_stamps_narrow_the_probe_of_their_order() {
+        let mut sample = Sample { number: 7, ..Sample::default() };
+        for (point, ns) in [
+            (Point::Sent, 100_000),
+            (Point::GatewayIn, 900_000),
+            (Point::GatewayOut, 905_000),
+            (Point::Replied, 140_000),
+        ] {
+            sample.stamps[point as usize] = ns;
+        }
+        let order = StampedOrder { lengths: [None; 4], times_ns: [Some(102_000), Some(135_000)] };
+        let of = |number, clock_steps| {
+            let counts = KernelStamped { bound_ns: 50, clock_steps, ..KernelStamped::default() };
+            let stamped = StampedResult { orders: [(number, order)].into(), counts };
+            probes(&[sample], Some(&stamped))
+        };
+        let narrowed = of(7, 0);
+        let round_trip_ns = |all: &[Probe]| all[0].round_trip_ns();
+        assert_eq!(round_trip_ns(&narrowed.narrowed), Some(28_100));
+        assert_eq!(round_trip_ns(&narrowed.own), Some(35_000));
+        assert_eq!((narrowed.kernel, narrowed.whole.len()), ([1, 0, 0, 1], 0));
+        for other in [of(8, 0), of(7, 1), probes(&[sample], None)] {
+            assert_eq!((other.kernel, &other.narrowed), ([0; 4], &other.own));
+        }
+    }
 }

@@ -109,7 +109,8 @@ pub(crate) fn assemble(
 ) -> ClientResult {
     let mut samples = std::mem::take(&mut finished.samples);
     let clock = source.ours.clock;
-    let (time, between) = source.settle(finished.description.as_deref(), &mut samples);
+    let (time, between) =
+        source.settle(finished.description.as_deref(), finished.stamped.as_ref(), &mut samples);
     let receiving = &finished.receiving;
     let (kernel_bound_ns, wall_steps) = (receiving.kernel_bound_ns, receiving.wall_steps);
     let mut time = Time { kernel_bound_ns, wall_steps, rate_off_ppm, ..time };
@@ -152,7 +153,9 @@ fn stamped_of(
     samples: &[Sample],
     stamped: Option<StampedResult>,
 ) -> (Option<KernelStamped>, HashMap<u64, Lengths>) {
-    let Some(StampedResult { counts, lengths }) = stamped else { return (None, HashMap::new()) };
+    let Some(StampedResult { counts, orders }) = stamped else { return (None, HashMap::new()) };
+    let lengths: HashMap<u64, Lengths> =
+        orders.into_iter().map(|(number, order)| (number, order.lengths)).collect();
     let messages = samples.iter().filter(|sample| lengths.contains_key(&sample.number)).count();
     (Some(KernelStamped { messages: messages as u64, ..counts }), lengths)
 }

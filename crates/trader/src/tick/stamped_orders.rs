@@ -17,12 +17,20 @@ pub(crate) struct StampedOrders {
     /// The sample whose reply was just read.
     answered: Option<u32>,
     /// By the number of their samples.
-    all: Vec<(u64, Lengths)>,
+    all: Vec<(u64, StampedOrder)>,
 }
 
-/// The result: segments by the number of a sample, and counts.
+/// An order and its reply by the kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StampedOrder {
+    pub(crate) lengths: Lengths,
+    /// When the driver got the order and when the kernel had its reply, on our clock.
+    pub(crate) times_ns: [Option<u64>; 2],
+}
+
+/// The result: stamped orders by the number of a sample, and counts.
 pub(crate) struct StampedResult {
-    pub(crate) lengths: HashMap<u64, Lengths>,
+    pub(crate) orders: HashMap<u64, StampedOrder>,
     pub(crate) counts: KernelStamped,
 }
 
@@ -31,7 +39,9 @@ impl StampedOrders {
     pub(crate) fn new(every: u64, samples_max: usize, clock: Clock) -> StampedOrders {
         // Not zero: memory that is only promised reads as zero too.
         let max = samples_max / every as usize + 1;
-        let mut all = vec![(u64::MAX, [Some(u64::MAX); SEGMENTS.len()]); max];
+        let lengths = [Some(u64::MAX); SEGMENTS.len()];
+        let order = StampedOrder { lengths, times_ns: [Some(u64::MAX); 2] };
+        let mut all = vec![(u64::MAX, order); max];
         all.clear();
         StampedOrders {
             every,
@@ -67,20 +77,21 @@ impl StampedOrders {
         self.answered
     }
 
-    /// Keeps the segments of the sample's order; see [`StampedMessages::take`].
+    /// Keeps the stamps of the sample's order; see [`StampedMessages::take`].
     pub(crate) fn take(&mut self, sample: &Sample, stamps: KernelStamps, ended_read: bool) {
         self.answered = None;
         let [sent_ns, replied_ns] =
             [Point::Sent, Point::Replied].map(|point| sample.stamps[point as usize]);
         if self.all.len() < self.all.capacity() {
+            let times_ns = self.messages.times(&stamps, ended_read);
             let lengths = self.messages.take((sent_ns, stamps, replied_ns), ended_read);
-            self.all.push((sample.number, lengths));
+            self.all.push((sample.number, StampedOrder { lengths, times_ns }));
         }
         self.messages.segments.refresh(replied_ns);
     }
 
     /// After the run.
     pub(crate) fn finish(self) -> StampedResult {
-        StampedResult { counts: self.messages.finish(), lengths: self.all.into_iter().collect() }
+        StampedResult { counts: self.messages.finish(), orders: self.all.into_iter().collect() }
     }
 }
