@@ -1,8 +1,9 @@
 //! A server's handshake on a socket that does not block: one step at a time.
 
-use super::accept::answer_in_plain_text;
+use super::accept::{Acceptor, answer_in_plain_text};
 use super::error::{HandshakeError, Reason};
 use super::handshake::{Handshake, Progress};
+use super::streams::{Lane, TlsStreams};
 use crate::streams::{StreamId, StreamRead, Streams, Write};
 use std::net::SocketAddr;
 
@@ -96,6 +97,81 @@ impl Shaking {
         }
         if std::mem::take(&mut self.flight_waits) {
             watch(inner, id, false)?;
+        }
+        Ok(true)
+    }
+}
+
+impl<S: Streams + ?Sized> TlsStreams<S> {
+    /// A connection that came by the listener.
+    pub(super) fn begin(&mut self, id: StreamId) {
+        let Some(acceptor) = &self.acceptor else { return self.set(id, Lane::Plain) };
+        let deadline_ns = self.clock.now_ns() + acceptor.patience_ns();
+        let peer = self.inner.peer(id);
+        match acceptor.begin() {
+            Ok(handshake) => {
+                let shaking = Shaking::new(handshake, deadline_ns, peer);
+                self.set(id, Lane::Handshake(Box::new(shaking)));
+                self.deadlines.push_back((id, deadline_ns));
+            }
+            Err(error) => {
+                acceptor.failed(peer, &error);
+                // It is vacant: its first read fails.
+                self.set(id, Lane::Vacant);
+            }
+        }
+    }
+
+    pub(super) fn shaking(&mut self, id: StreamId) -> Option<&mut Shaking> {
+        match self.lanes.get_mut(id.index()) {
+            Some(Lane::Handshake(shaking)) => Some(shaking),
+            _ => None,
+        }
+    }
+
+    /// One step of a handshake; behind the last one, the first bytes.
+    #[cold]
+    pub(super) fn step(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
+        let Some(acceptor) = self.acceptor.clone() else { return StreamRead::Empty };
+        let peer = self.shaking(id).and_then(|shaking| shaking.peer);
+        match self.try_step(id, &acceptor) {
+            Ok(false) => StreamRead::Empty,
+            Ok(true) => {
+                acceptor.done();
+                self.read_secure(id, into)
+            }
+            Err(error) => {
+                acceptor.failed(peer, &error);
+                // The code above ends it: a second failure of the same stream is not counted.
+                self.set(id, Lane::Vacant);
+                StreamRead::Failed(error.into())
+            }
+        }
+    }
+
+    /// Whether the handshake is done.
+    fn try_step(&mut self, id: StreamId, acceptor: &Acceptor) -> Result<bool, HandshakeError> {
+        let TlsStreams { inner, lanes, buffer, clock, steps, .. } = self;
+        let Some(lane @ Lane::Handshake(_)) = lanes.get_mut(id.index()) else { return Ok(false) };
+        let Lane::Handshake(shaking) = lane else { return Ok(false) };
+        if std::mem::take(&mut shaking.queued) {
+            steps.retain(|queued| *queued != id);
+        }
+        if !shaking.step(&mut **inner, id, buffer)? {
+            return match clock.now_ns() >= shaking.deadline_ns {
+                true => Err(acceptor.timed_out()),
+                false => Ok(false),
+            };
+        }
+        if let Lane::Handshake(shaking) = std::mem::replace(lane, Lane::Vacant) {
+            let watched = shaking.watched;
+            let mut session = shaking.handshake.finish()?;
+            // The read that brought the last of it may have brought the first request, too.
+            session.stamp_ns = clock.now_ns();
+            *lane = Lane::Secure(Box::new(session));
+            if watched {
+                watch(&mut **inner, id, true)?;
+            }
         }
         Ok(true)
     }

@@ -2,11 +2,10 @@
 
 use super::accept::Acceptor;
 use super::connect::Connector;
-use super::error::HandshakeError;
 use super::policy::HANDSHAKE_PATIENCE;
 use super::record::{INPUT_BYTES, RecordError};
 use super::session::{Session, TakeOutcome};
-use super::stepping::{Shaking, watch};
+use super::stepping::Shaking;
 use crate::connection::Connection;
 use crate::dialogue::Dialogue;
 use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
@@ -36,7 +35,7 @@ pub fn dialling(streams: Box<dyn Streams>, connector: Connector, clock: Clock) -
     Box::new(TlsStreams { connector: Some(connector), ..plain })
 }
 
-enum Lane {
+pub(super) enum Lane {
     Vacant,
     Plain,
     Handshake(Box<Shaking>),
@@ -45,22 +44,22 @@ enum Lane {
 
 /// `S` with TLS around it.
 pub(crate) struct TlsStreams<S: ?Sized> {
-    acceptor: Option<Arc<Acceptor>>,
+    pub(super) acceptor: Option<Arc<Acceptor>>,
     /// For the connections that the set dials by itself.
     connector: Option<Connector>,
-    clock: Clock,
-    lanes: Vec<Lane>,
+    pub(super) clock: Clock,
+    pub(super) lanes: Vec<Lane>,
     /// Handshakes that go on with the next reads, one a wait.
-    steps: VecDeque<StreamId>,
+    pub(super) steps: VecDeque<StreamId>,
     /// All handshakes with their deadlines, the earliest first. Those that are over stay until
     /// then.
-    deadlines: VecDeque<(StreamId, u64)>,
+    pub(super) deadlines: VecDeque<(StreamId, u64)>,
     /// Secure streams of which something is decrypted or whole here, of which the kernel knows
     /// nothing.
     readable: Vec<StreamId>,
     /// Bytes that a handshake has received.
-    buffer: Box<[u8]>,
-    inner: Box<S>,
+    pub(super) buffer: Box<[u8]>,
+    pub(super) inner: Box<S>,
 }
 
 impl<S: Streams + ?Sized> TlsStreams<S> {
@@ -78,7 +77,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         }
     }
 
-    fn set(&mut self, id: StreamId, lane: Lane) {
+    pub(super) fn set(&mut self, id: StreamId, lane: Lane) {
         while self.lanes.len() <= id.index() {
             self.lanes.push(Lane::Vacant);
         }
@@ -92,25 +91,6 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         self.set(id, Lane::Secure(session));
         if has_more {
             self.list(id, true);
-        }
-    }
-
-    /// A connection that came by the listener.
-    fn begin(&mut self, id: StreamId) {
-        let Some(acceptor) = &self.acceptor else { return self.set(id, Lane::Plain) };
-        let deadline_ns = self.clock.now_ns() + acceptor.patience_ns();
-        let peer = self.inner.peer(id);
-        match acceptor.begin() {
-            Ok(handshake) => {
-                let shaking = Shaking::new(handshake, deadline_ns, peer);
-                self.set(id, Lane::Handshake(Box::new(shaking)));
-                self.deadlines.push_back((id, deadline_ns));
-            }
-            Err(error) => {
-                acceptor.failed(peer, &error);
-                // It is vacant: its first read fails.
-                self.set(id, Lane::Vacant);
-            }
         }
     }
 
@@ -173,62 +153,8 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         }
     }
 
-    fn shaking(&mut self, id: StreamId) -> Option<&mut Shaking> {
-        match self.lanes.get_mut(id.index()) {
-            Some(Lane::Handshake(shaking)) => Some(shaking),
-            _ => None,
-        }
-    }
-
-    /// One step of a handshake; behind the last one, the first bytes.
-    #[cold]
-    fn step(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
-        let Some(acceptor) = self.acceptor.clone() else { return StreamRead::Empty };
-        let peer = self.shaking(id).and_then(|shaking| shaking.peer);
-        match self.try_step(id, &acceptor) {
-            Ok(false) => StreamRead::Empty,
-            Ok(true) => {
-                acceptor.done();
-                self.read_secure(id, into)
-            }
-            Err(error) => {
-                acceptor.failed(peer, &error);
-                // The code above ends it: a second failure of the same stream is not counted.
-                self.set(id, Lane::Vacant);
-                StreamRead::Failed(error.into())
-            }
-        }
-    }
-
-    /// Whether the handshake is done.
-    fn try_step(&mut self, id: StreamId, acceptor: &Acceptor) -> Result<bool, HandshakeError> {
-        let TlsStreams { inner, lanes, buffer, clock, steps, .. } = self;
-        let Some(lane @ Lane::Handshake(_)) = lanes.get_mut(id.index()) else { return Ok(false) };
-        let Lane::Handshake(shaking) = lane else { return Ok(false) };
-        if std::mem::take(&mut shaking.queued) {
-            steps.retain(|queued| *queued != id);
-        }
-        if !shaking.step(&mut **inner, id, buffer)? {
-            return match clock.now_ns() >= shaking.deadline_ns {
-                true => Err(acceptor.timed_out()),
-                false => Ok(false),
-            };
-        }
-        if let Lane::Handshake(shaking) = std::mem::replace(lane, Lane::Vacant) {
-            let watched = shaking.watched;
-            let mut session = shaking.handshake.finish()?;
-            // The read that brought the last of it may have brought the first request, too.
-            session.stamp_ns = clock.now_ns();
-            *lane = Lane::Secure(Box::new(session));
-            if watched {
-                watch(&mut **inner, id, true)?;
-            }
-        }
-        Ok(true)
-    }
-
     #[inline]
-    fn read_secure(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
+    pub(super) fn read_secure(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) else {
             return StreamRead::Empty;
         };
