@@ -74,10 +74,7 @@ pub(crate) fn stamps(scenario: &Scenario, subject: &Subject) -> Result<(), OutOf
         "subject {} has a command, and only tickpath's own client reads the kernel's stamps: set 0",
         subject.name
     );
-    require(subject.command.is_empty(), key, every, why)?;
-    let why = "over TLS a read may hold several records, and the kernel stamps the read: set 0, or \
-               tls = false";
-    require(!scenario.tls && !subject.tls, key, every, why)
+    require(subject.command.is_empty(), key, every, why)
 }
 
 /// Checks that a backend carries what the scenario sends, and over that network.

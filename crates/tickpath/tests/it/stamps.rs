@@ -140,7 +140,6 @@ fn what_can_not_be_stamped_says_why() {
     for (set, why) in [
         ("subject.rust.backend=io_uring", "the kernel stamps for backends spin and block"),
         ("subject.rust.command=[\"true\"]", "only tickpath's own client reads the kernel's stamps"),
-        ("tls=true", "over TLS a read may hold several records"),
         ("request.inject.drop_every=100", "request.inject changes which reply a read brings"),
     ] {
         let scenario = if set.starts_with("request") { "net-one-way" } else { "ping-pong" };

@@ -41,6 +41,12 @@ impl KernelStamps {
         self.card_sent_ns.or(self.card_received_ns).is_some()
     }
 
+    /// The same without those of the answer: they were of something else.
+    #[must_use]
+    pub fn without_answer(self) -> KernelStamps {
+        KernelStamps { received_ns: None, card_received_ns: None, ..self }
+    }
+
     /// Takes over the stamps of an answer, from what came with it.
     pub(crate) fn answered(&mut self, control: &Control) {
         let received = control.said();

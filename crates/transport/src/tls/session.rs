@@ -82,6 +82,10 @@ pub struct Session {
     says_close: bool,
     /// In its set's list of streams with more here.
     pub(super) listed: bool,
+    /// The kernel shall stamp the write that takes the last of the next bytes.
+    pub(super) stamps_next: bool,
+    /// The last record that was opened carried data of the application.
+    ends_with_data: bool,
 }
 
 impl Session {
@@ -107,6 +111,8 @@ impl Session {
             is_closed: false,
             says_close: false,
             listed: false,
+            stamps_next: false,
+            ends_with_data: false,
         }
     }
 
@@ -142,6 +148,12 @@ impl Session {
     #[inline]
     pub(super) fn has_more(&self) -> bool {
         !self.plain.is_empty() || self.is_closed || !matches!(self.record(), Ok(None))
+    }
+
+    /// Whether the last byte that [`Session::take`] gave came with the last one that was received:
+    /// no other record lies behind it.
+    pub(super) fn ends_read(&self) -> bool {
+        self.plain.is_empty() && self.start == self.end && self.ends_with_data
     }
 
     /// Copies plain text to `into`: of all records that are here whole, as much as there is room
@@ -181,6 +193,7 @@ impl Session {
         let (kind, plain_bytes) = self.receiving.open(record)?;
         self.start += bytes;
         let plain = start + HEAD_BYTES..start + HEAD_BYTES + plain_bytes;
+        self.ends_with_data = kind == APPLICATION_DATA;
         match kind {
             APPLICATION_DATA => self.plain = plain,
             _ => self.aside(kind, plain)?,

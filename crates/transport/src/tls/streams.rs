@@ -8,6 +8,7 @@ use super::session::{Session, TakeOutcome};
 use super::stepping::Shaking;
 use crate::connection::Connection;
 use crate::dialogue::Dialogue;
+use crate::stamps::KernelStamps;
 use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use std::collections::VecDeque;
@@ -196,6 +197,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) else {
             return Write::Failed(io::ErrorKind::NotConnected.into());
         };
+        let is_chosen = std::mem::take(&mut session.stamps_next);
         let mut taken = 0;
         loop {
             if session.out().is_empty()
@@ -206,6 +208,10 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
             // Bytes that are sealed already are the caller's first: it was told that they were not
             // taken, and offers them again.
             let bytes = session.out().len();
+            if is_chosen {
+                // The last of these writes takes the last byte, and its stamp replaces the others.
+                self.inner.stamp_next_write(id);
+            }
             let (n, stamp_ns) = match self.inner.write(id, session.out()) {
                 Write::Bytes { n, stamp_ns } => (n, stamp_ns),
                 failed => return failed,
@@ -358,6 +364,22 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
 
     fn watch_readable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
         self.inner.watch_readable(id, watch)
+    }
+
+    fn stamp_next_write(&mut self, id: StreamId) {
+        match self.lanes.get_mut(id.index()) {
+            Some(Lane::Secure(session)) => session.stamps_next = true,
+            _ => self.inner.stamp_next_write(id),
+        }
+    }
+
+    /// The kernel stamps the read, whose last byte may belong to a record behind the answer's.
+    fn stamps(&mut self, id: StreamId) -> KernelStamps {
+        let stamps = self.inner.stamps(id);
+        match self.lanes.get(id.index()) {
+            Some(Lane::Secure(session)) if !session.ends_read() => stamps.without_answer(),
+            _ => stamps,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Two ends in memory: records whole and in parts, new keys, and what must not be accepted.
 
 use super::properties::{self, sessions};
+use super::record::{HANDSHAKE, NEW_SESSION_TICKET};
 use super::session::{KEY_RECORDS_MAX, TakeOutcome};
 use super::{RECORD_OVERHEAD_BYTES, RecordError, Session, looks_like_tls};
 use proptest::prelude::*;
@@ -46,6 +47,31 @@ fn what_one_end_seals_the_other_opens_whole_or_in_parts() {
     assert!(client.has_more());
     assert_eq!(taken(&mut client, 64), b" two;");
     assert!(!client.has_more());
+}
+
+/// The kernel's stamp of a read belongs to its last byte: it is the answer's only if nothing lies
+/// behind the answer, whole or not, data or a ticket.
+#[test]
+fn an_answer_ends_its_read_unless_another_record_lies_behind() {
+    let (mut client, mut server) = sessions();
+    let [one, two] = [b"ack one;", b"ack two;"].map(|plain| sealed(&mut server, plain));
+    receive(&mut client, &one);
+    assert_eq!(taken(&mut client, 5), b"ack o");
+    assert!(!client.ends_read());
+    assert_eq!(taken(&mut client, 64), b"ne;");
+    assert!(client.ends_read());
+    let three = sealed(&mut server, b"ack three");
+    receive(&mut client, &[&two[..], &three[..9]].concat());
+    assert_eq!(taken(&mut client, 64), b"ack two;");
+    assert!(!client.ends_read(), "the next one has begun");
+    receive(&mut client, &three[9..]);
+    assert_eq!(taken(&mut client, 64), b"ack three");
+    assert!(client.ends_read());
+    let four = sealed(&mut server, b"ack four");
+    let ticket = server.seal_aside(HANDSHAKE, &[NEW_SESSION_TICKET, 0, 0, 2, 7, 7]);
+    receive(&mut client, &[four, ticket].concat());
+    assert_eq!(taken(&mut client, 64), b"ack four");
+    assert!(!client.ends_read(), "a ticket came with it");
 }
 
 /// Both ends replace their keys after so many records, again and again.

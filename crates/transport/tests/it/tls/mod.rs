@@ -4,6 +4,7 @@
 mod authority;
 mod echo;
 mod foreign;
+mod stamps;
 
 use authority::Authority;
 use clock::Clock;
