@@ -1,5 +1,6 @@
-//! A PTP hardware clock beside the wall clock: results of `PTP_SYS_OFFSET_EXTENDED`
-//! (include/uapi/linux/ptp_clock.h), and the line that converts the card's stamps.
+//! A PTP hardware clock beside the wall clock: results of `PTP_SYS_OFFSET_EXTENDED` and
+//! `PTP_SYS_OFFSET_PRECISE` (include/uapi/linux/ptp_clock.h), and the lines that convert the card's
+//! stamps.
 
 use crate::time_base::on_line;
 
@@ -11,6 +12,9 @@ const HEADER_BYTES: usize = 16;
 const TIME_BYTES: usize = 16;
 /// Length of `struct ptp_sys_offset_extended`.
 pub const OFFSET_BYTES: usize = HEADER_BYTES + SAMPLES_MAX * 3 * TIME_BYTES;
+
+/// Length of `struct ptp_sys_offset_precise`: card, wall clock, raw monotonic clock, reserved.
+pub const PRECISE_BYTES: usize = 4 * TIME_BYTES;
 
 /// The card's clock and the wall clock at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +42,25 @@ pub fn narrowest(result: &[u8]) -> Option<PhcReading> {
     samples.take(count.min(SAMPLES_MAX)).filter_map(reading).min_by_key(|one| one.bound_ns)
 }
 
+/// A result of `PTP_SYS_OFFSET_PRECISE`, for which the hardware reads both clocks at once; `None`
+/// if it makes no sense. Its error is the clocks' resolution.
+pub fn precise(result: &[u8]) -> Option<PhcReading> {
+    let (phc_ns, wall_ns) = (time_ns(result, 0)?, time_ns(result, 1)?);
+    (phc_ns > 0 && wall_ns > 0).then_some(PhcReading { phc_ns, wall_ns, bound_ns: 1 })
+}
+
+/// The `index`-th `struct ptp_clock_time`, ns.
+fn time_ns(bytes: &[u8], index: usize) -> Option<u64> {
+    let bytes = bytes.get(index * TIME_BYTES..)?;
+    let seconds = u64::try_from(i64::from_ne_bytes(*bytes.first_chunk()?)).ok()?;
+    let ns = u32::from_ne_bytes(*bytes.get(8..)?.first_chunk()?);
+    seconds.checked_mul(1_000_000_000)?.checked_add(ns.into())
+}
+
 /// Reads a sample: the wall clock, the card's clock, the wall clock again.
 fn reading(sample: &[u8]) -> Option<PhcReading> {
-    let time_ns = |at: usize| -> Option<u64> {
-        let bytes = sample.get(at * TIME_BYTES..)?;
-        let seconds = u64::try_from(i64::from_ne_bytes(*bytes.first_chunk()?)).ok()?;
-        let ns = u32::from_ne_bytes(*bytes.get(8..)?.first_chunk()?);
-        seconds.checked_mul(1_000_000_000)?.checked_add(ns.into())
-    };
-    let (before_ns, phc_ns, after_ns) = (time_ns(0)?, time_ns(1)?, time_ns(2)?);
+    let (before_ns, phc_ns, after_ns) =
+        (time_ns(sample, 0)?, time_ns(sample, 1)?, time_ns(sample, 2)?);
     // A wall clock that was set back in between is no reading.
     let width_ns = after_ns.checked_sub(before_ns)?;
     let bound_ns = width_ns.div_ceil(2);
@@ -88,6 +102,53 @@ impl PhcLine {
     }
 }
 
+/// How far a card's clock may turn from a line within it: what two crystals may differ by. More
+/// means that one of the clocks was set.
+const TURN_PARTS_PER_MILLION: u64 = 200;
+
+/// The card's clock over a run, on the clock of our stamps: lines between readings, one after the
+/// other. In these readings `wall_ns` is that clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhcCourse {
+    readings: Vec<PhcReading>,
+    bound_ns: u64,
+}
+
+impl PhcCourse {
+    /// `None` with fewer than three readings, which show no error of a line, or if a clock was set.
+    pub fn through(readings: Vec<PhcReading>) -> Option<PhcCourse> {
+        let mut bound_ns = 0;
+        for three in readings.windows(3) {
+            let [before, here, after] = [three[0], three[1], three[2]];
+            let line = PhcLine::through(before, after)?;
+            PhcLine::through(before, here).and(PhcLine::through(here, after))?;
+            // A line between two of the readings turns by less than one over all three.
+            let off_ns = line.wall_ns(here.phc_ns).abs_diff(here.wall_ns);
+            let read_ns = line.bound_ns(here.phc_ns).saturating_add(here.bound_ns);
+            let length_ns = after.phc_ns - before.phc_ns;
+            if off_ns > read_ns + length_ns / 1_000_000 * TURN_PARTS_PER_MILLION {
+                return None;
+            }
+            bound_ns = bound_ns.max(off_ns.saturating_add(read_ns));
+        }
+        (readings.len() >= 3).then_some(PhcCourse { readings, bound_ns })
+    }
+
+    /// Our clock when the card's showed `phc_ns`; `None` outside of the readings.
+    pub fn clock_ns(&self, phc_ns: u64) -> Option<u64> {
+        let after = self.readings.partition_point(|one| one.phc_ns < phc_ns).max(1);
+        let (from, to) = (self.readings[after - 1], *self.readings.get(after)?);
+        let line = PhcLine::through(from, to).filter(|_| from.phc_ns <= phc_ns)?;
+        Some(line.wall_ns(phc_ns))
+    }
+
+    /// Largest error of a converted stamp, ns: the worst that a reading showed of the line between
+    /// its neighbours, and the readings' own.
+    pub fn bound_ns(&self) -> u64 {
+        self.bound_ns
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +185,47 @@ mod tests {
         assert_eq!(narrowest(&result(&samples[2..])), None);
         assert_eq!(narrowest(&result(&[])), None);
         assert_eq!(narrowest(&[1, 0, 0, 0]), None);
+    }
+
+    /// The layout of the header: card, wall clock, raw monotonic clock, four reserved words.
+    #[test]
+    fn a_precise_result_is_one_moment_of_both_clocks() {
+        let mut bytes = Vec::new();
+        for (seconds, ns) in [(1_795_000_037_i64, 5_u32), (1_795_000_000, 999_999_999), (77, 1)] {
+            bytes.extend(seconds.to_ne_bytes());
+            bytes.extend(ns.to_ne_bytes());
+            bytes.extend([0; 4]);
+        }
+        bytes.resize(PRECISE_BYTES, 0);
+        let reading = precise(&bytes).unwrap();
+        assert_eq!((reading.phc_ns, reading.bound_ns), (1_795_000_037_000_000_005, 1));
+        assert_eq!(reading.wall_ns, 1_795_000_000_999_999_999);
+        assert_eq!(precise(&[0; PRECISE_BYTES]), None);
+        assert_eq!(precise(&bytes[..20]), None);
+    }
+
+    #[test]
+    fn a_course_converts_within_its_readings_and_says_how_far_it_turned() {
+        let second = 1_000_000_000;
+        let reading = |phc_ns, wall_ns| PhcReading { phc_ns, wall_ns, bound_ns: 10 };
+        let readings = vec![
+            reading(5 * second, second),
+            reading(6 * second, 2 * second + 300),
+            reading(7 * second, 3 * second),
+        ];
+        let course = PhcCourse::through(readings.clone()).unwrap();
+        assert_eq!(course.bound_ns(), 300 + 20);
+        let converted = [5 * second, 5 * second + second / 2, 6 * second, 7 * second]
+            .map(|phc_ns| course.clock_ns(phc_ns).unwrap());
+        assert_eq!(converted, [second, second + second / 2 + 150, 2 * second + 300, 3 * second]);
+        assert_eq!([5 * second - 1, 7 * second + 1].map(|ns| course.clock_ns(ns)), [None; 2]);
+        assert_eq!(PhcCourse::through(readings[..2].to_vec()), None, "nothing shows its error");
+        let mut set = readings.clone();
+        set[2].wall_ns += second;
+        assert_eq!(PhcCourse::through(set), None, "a clock was set");
+        let mut back = readings;
+        back[2].phc_ns = 5 * second;
+        assert_eq!(PhcCourse::through(back), None, "the card's clock was set back");
     }
 
     /// The kernel may be asked for fewer samples than its structure has room for.

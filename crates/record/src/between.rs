@@ -15,12 +15,16 @@ pub struct Between {
     /// Messages with their replies, of which each has four stamps: sent, received, replied,
     /// returned.
     pub probes: u64,
-    /// Source of these stamps: `application`, next to the system calls, or `software`, by the
-    /// kernels where they have some. The figures themselves are always by the former.
+    /// Source of those nearest to the wire: `application`, next to the system calls; `software`, by
+    /// the kernels; `hardware`, also by the client's card. The figures themselves are always by the
+    /// first.
     pub stamps: String,
     /// Number of the kernels' stamps of each point, in the order above; the application's stand for
     /// those that are missing or late.
     pub kernel_stamps: [u64; 4],
+    /// Number of stamps of the client's card: sent, returned. They need a PTP clock of the card
+    /// that tickpath may read.
+    pub card_stamps: [u64; 2],
     /// Identify the clocks of the client and of the other end: machine, boot and calibration. Empty
     /// if they are unknown.
     pub clocks: [String; 2],

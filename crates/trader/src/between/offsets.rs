@@ -10,10 +10,11 @@ const INSTANTS: i64 = 256;
 /// The longest window of an estimate, ns, and the number of windows of a shorter run.
 const ESTIMATE_NS_MAX: i64 = 1_000_000_000;
 const ESTIMATES_MIN: i64 = 8;
-/// Where the four stamps of a probe come from: next to the system calls, or from the kernel where
-/// it has some.
+/// Where the stamps nearest to the wire come from: next to the system calls, from the kernel, or
+/// from the card.
 const APPLICATION: &str = "application";
 const SOFTWARE: &str = "software";
+const HARDWARE: &str = "hardware";
 /// The bound that is proved.
 const BRACKET: &str = "bracket";
 
@@ -53,8 +54,9 @@ impl Offsets {
         let tightest = tightest.map(|(claim, bound_ns)| (claim.from.clone(), *bound_ns));
         let record = Between {
             probes: probes.own.iter().filter(|probe| probe.reply.is_some()).count() as u64,
-            stamps: if probes.kernel == [0; 4] { APPLICATION } else { SOFTWARE }.to_owned(),
+            stamps: source(probes).to_owned(),
             kernel_stamps: probes.kernel,
+            card_stamps: probes.card,
             at_ns: instants.get(instants.len() / 2).map_or(0, |ns| ns.unsigned_abs()),
             bracket: bracket(&brackets, &instants),
             // Stamps of one kind at all four points, so that no direction is favoured.
@@ -115,6 +117,14 @@ impl Offsets {
         } else {
             format!("{BRACKET} and {from}")
         }
+    }
+}
+
+fn source(probes: &Probes) -> &'static str {
+    match (probes.card, probes.kernel) {
+        ([0, 0], [0, 0, 0, 0]) => APPLICATION,
+        ([0, 0], _) => SOFTWARE,
+        _ => HARDWARE,
     }
 }
 

@@ -89,7 +89,8 @@ fn the_kernels_stamps_narrow_the_bracket() {
             returned_ns: own.reply.map(|reply| reply.received_ns - 10_000),
             error_ns: [100, 200],
         };
-        stamped.add(own, if turn % 4 == 0 { &nearer } else { &at_the_echo(&own) });
+        let kernel = if turn % 4 == 0 { nearer } else { at_the_echo(&own) };
+        stamped.add(own, &kernel, &NearerStamps::default());
     }
     let offsets = Offsets::of(&stamped, None, 1);
     let Offset { middle_ns, error_ns } = offset(&offsets);
@@ -109,13 +110,38 @@ fn the_kernels_stamps_narrow_the_bracket() {
 #[test]
 fn a_stamp_of_one_direction_moves_no_estimate() {
     let mut stamped = Probes::default();
-    probes().own.into_iter().for_each(|own| stamped.add(own, &at_the_echo(&own)));
+    let none = NearerStamps::default();
+    probes().own.into_iter().for_each(|own| stamped.add(own, &at_the_echo(&own), &none));
     let [plain, stamped] = [probes(), stamped].map(|all| Offsets::of(&all, None, 1));
     assert_eq!(offset(&plain).error_ns - offset(&stamped).error_ns, 2_400);
     let [plain, stamped] = [plain, stamped].map(|one| one.into_record(None));
     let [plain, stamped] = [plain, stamped].map(|one| one.estimate.unwrap());
     assert_eq!(plain, stamped);
     assert_eq!(plain.stamps, "application");
+}
+
+/// As of ENA, which stamps what it receives, and of a card that stamps both. The estimate leaves
+/// them out, since the echo's card stamps nothing for us.
+#[test]
+fn our_cards_stamps_narrow_the_bracket_further() {
+    for sends in [false, true] {
+        let mut stamped = Probes::default();
+        for own in probes().own {
+            let card = NearerStamps {
+                sent_ns: sends.then_some(own.sent_ns + 12_000),
+                returned_ns: own.reply.map(|reply| reply.received_ns - 11_000),
+                error_ns: [1_000, 0],
+                ..NearerStamps::default()
+            };
+            stamped.add(own, &NearerStamps::default(), &card);
+        }
+        let round_trip_ns = 40_000 - if sends { 11_000 } else { 0 };
+        let record = Offsets::of(&stamped, None, 1).into_record(None);
+        assert_eq!(record.bracket.unwrap().round_trip_ns_min, Some(round_trip_ns));
+        assert_eq!((record.stamps.as_str(), record.kernel_stamps), ("hardware", [0; 4]));
+        assert_eq!(record.card_stamps, [u64::from(sends) * 1_000, 1_000]);
+        assert_eq!(record.estimate.unwrap().stamps, "application");
+    }
 }
 
 #[test]

@@ -10,25 +10,32 @@ pub(crate) struct Probes {
     /// The same ones, each by those of its stamps that are nearest to the wire. One with some of
     /// the kernel's stamps is as true, but favours a direction.
     pub(crate) narrowed: Vec<Probe>,
-    /// Those with all four of the kernel's stamps, which favour none.
+    /// Those with all four of the kernel's stamps, by these: they favour none.
     pub(crate) whole: Vec<Probe>,
     /// Number of the kernel's stamps: sent, received, replied, returned.
     pub(crate) kernel: [u64; 4],
+    /// Number of stamps of our card: sent, returned.
+    pub(crate) card: [u64; 2],
 }
 
 impl Probes {
-    /// Adds a probe and what the kernels at both ends stamped of it.
-    pub(crate) fn add(&mut self, own: Probe, nearer: &NearerStamps) {
-        let stamps = [nearer.sent_ns, nearer.received_ns, nearer.replied_ns, nearer.returned_ns];
-        for (count, stamp) in self.kernel.iter_mut().zip(stamps) {
-            *count += u64::from(stamp.is_some());
-        }
-        let narrowed = own.narrowed(nearer);
+    /// Adds a probe, and what the kernels at both ends and our card stamped of it.
+    pub(crate) fn add(&mut self, own: Probe, kernel: &NearerStamps, card: &NearerStamps) {
+        let stamps = [kernel.sent_ns, kernel.received_ns, kernel.replied_ns, kernel.returned_ns];
+        count(&mut self.kernel, stamps);
+        count(&mut self.card, [card.sent_ns, card.returned_ns]);
+        let narrowed = own.narrowed(kernel);
         if stamps.iter().all(Option::is_some) {
             self.whole.push(narrowed);
         }
         self.own.push(own);
-        self.narrowed.push(narrowed);
+        self.narrowed.push(narrowed.narrowed(card));
+    }
+}
+
+fn count<const POINTS: usize>(counts: &mut [u64; POINTS], stamps: [Option<i64>; POINTS]) {
+    for (count, stamp) in counts.iter_mut().zip(stamps) {
+        *count += u64::from(stamp.is_some());
     }
 }
 
@@ -36,7 +43,8 @@ impl Probes {
 impl FromIterator<Probe> for Probes {
     fn from_iter<I: IntoIterator<Item = Probe>>(all: I) -> Probes {
         let mut probes = Probes::default();
-        all.into_iter().for_each(|own| probes.add(own, &NearerStamps::default()));
+        let none = NearerStamps::default();
+        all.into_iter().for_each(|own| probes.add(own, &none, &none));
         probes
     }
 }

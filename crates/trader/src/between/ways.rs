@@ -3,6 +3,7 @@
 
 use crate::between::offsets::{Offset, Offsets};
 use crate::between::probes::Probes;
+use clock::phc::PhcCourse;
 use clock::recorder::{Recorder, histogram};
 use clock::time_base::one_way;
 use hdrhistogram::Histogram;
@@ -55,6 +56,8 @@ pub(crate) struct KernelTimes {
     pub(crate) driver_ns: Option<u64>,
     /// When the kernel had the reply.
     pub(crate) received_ns: Option<u64>,
+    /// When the card sent the request and received the reply, on the card's clock.
+    pub(crate) card_ns: [Option<u64>; 2],
 }
 
 /// Largest errors of the kernel's stamps on our clock and on the echo's, ns; `None`: they are not
@@ -91,7 +94,8 @@ impl Ways {
             ended_ns: 1,
         };
         let stamped = messages.checked_div(stamp_every).map_or(0, |count| count + 1);
-        let times = KernelTimes { sequence: 1, driver_ns: Some(1), received_ns: Some(1) };
+        let (driver_ns, received_ns, card_ns) = (Some(1), Some(1), [Some(1); 2]);
+        let times = KernelTimes { sequence: 1, driver_ns, received_ns, card_ns };
         Ways {
             kept: room(way, messages),
             unkept: 0,
@@ -139,15 +143,21 @@ impl Ways {
         self.kept.iter().map(|way| way.echo_ns[1]).max().unwrap_or(0)
     }
 
-    /// The probes that they are. The figures stay those of the application's stamps.
-    pub(crate) fn probes(&self, [ours_ns, theirs_ns]: KernelErrors) -> Probes {
+    /// The probes that they are, with our card's clock if it is known. The figures stay those of
+    /// the application's stamps.
+    pub(crate) fn probes(
+        &self,
+        [ours_ns, theirs_ns]: KernelErrors,
+        card: Option<&PhcCourse>,
+    ) -> Probes {
         let ours: HashMap<u64, &KernelTimes> =
             self.kernel.iter().map(|times| (times.sequence, times)).collect();
         let left: HashMap<u64, u64> =
             self.left.iter().map(|left| (left.sequence, left.driver_ns)).collect();
         let mut probes = Probes::default();
         for way in self.kept.iter().filter(|way| !way.is_lost()) {
-            let times = ours.get(&way.sequence).filter(|_| ours_ns.is_some());
+            let all_times = ours.get(&way.sequence);
+            let times = all_times.filter(|_| ours_ns.is_some());
             let echo = |ns: u64| Some(signed(ns)).filter(|ns| theirs_ns.is_some() && *ns > 0);
             let nearer = NearerStamps {
                 sent_ns: times.and_then(|times| times.driver_ns).map(signed),
@@ -156,7 +166,7 @@ impl Ways {
                 returned_ns: times.and_then(|times| times.received_ns).map(signed),
                 error_ns: [ours_ns, theirs_ns].map(|ns| signed(ns.unwrap_or(0))),
             };
-            probes.add(way.probe(), &nearer);
+            probes.add(way.probe(), &nearer, &by_card(all_times.copied(), card));
         }
         probes
     }
@@ -223,6 +233,15 @@ impl Ways {
     }
 }
 
+/// Our card's stamps on our clock.
+fn by_card(times: Option<&KernelTimes>, course: Option<&PhcCourse>) -> NearerStamps {
+    let Some((times, course)) = times.zip(course) else { return NearerStamps::default() };
+    let [sent_ns, returned_ns] =
+        times.card_ns.map(|ns| ns.and_then(|ns| course.clock_ns(ns)).map(signed));
+    let error_ns = [signed(course.bound_ns()), 0];
+    NearerStamps { sent_ns, returned_ns, error_ns, ..NearerStamps::default() }
+}
+
 /// The lengths of both directions.
 struct Converted {
     /// From due to arrived, from sent to arrived, from replied to read.
@@ -253,4 +272,71 @@ fn converted(way: &Way, offsets: &Offsets) -> Option<Converted> {
     let is_there = there.error_ns >= back.error_ns;
     let widest = if is_there { (came_ns, there.error_ns) } else { (left_ns, back.error_ns) };
     Some(Converted { lengths_ns, widest: Some(widest) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clock::phc::PhcReading;
+
+    const ECHO: EchoStamps = EchoStamps {
+        received: 1,
+        received_ns: 1_000_000,
+        sent_ns: 1_005_000,
+        kernel_received_ns: Some(998_000),
+        left: None,
+    };
+
+    /// Two requests. Both kernels stamped the first one, whose reply's departure came with the
+    /// second one, twice.
+    fn ways() -> Ways {
+        let mut ways = Ways::with_room(3, 2);
+        ways.keep(4, [90_000, 100_000, 140_000], Some(ECHO));
+        let left = Some(ReplyLeft { sequence: 4, driver_ns: 1_006_000 });
+        let second = EchoStamps {
+            received: 2,
+            received_ns: 2_000_000,
+            sent_ns: 2_005_000,
+            kernel_received_ns: None,
+            left,
+        };
+        for (sequence, sent_ns) in [(5, 1_100_000), (6, 1_200_000)] {
+            ways.keep(sequence, [sent_ns, sent_ns, sent_ns + 40_000], Some(second));
+        }
+        assert_eq!(ways.left.len(), 1);
+        let card_ns = [None, Some(5_000_130_000)];
+        let (driver_ns, received_ns) = (Some(102_000), Some(135_000));
+        ways.keep_kernel(KernelTimes { sequence: 4, driver_ns, received_ns, card_ns });
+        ways
+    }
+
+    fn narrowed(sent_ns: i64, received_ns: i64, replied_ns: i64, returned_ns: i64) -> Probe {
+        let reply = Some(Reply { sent_ns: replied_ns, received_ns: returned_ns });
+        Probe { sent_ns, received_ns, reply }
+    }
+
+    #[test]
+    fn stamps_of_both_kernels_find_their_request() {
+        let both = ways().probes([Some(50), Some(200)], None);
+        assert_eq!((both.kernel, both.card, both.whole.len()), ([1; 4], [0; 2], 1));
+        assert_eq!(both.narrowed[0], narrowed(101_950, 998_200, 1_005_800, 135_050));
+        assert_eq!(both.narrowed[1..], both.own[1..]);
+        assert_eq!(both.own[0], narrowed(100_000, 1_000_000, 1_005_000, 140_000));
+        let ours = ways().probes([Some(50), None], None);
+        assert_eq!((ours.kernel, ours.whole.len()), ([1, 0, 0, 1], 0));
+        let theirs = ways().probes([None, Some(200)], None);
+        assert_eq!(theirs.narrowed[0], narrowed(100_000, 998_200, 1_005_800, 140_000));
+    }
+
+    /// The card had the reply 5 us before the kernel, give or take 20 ns.
+    #[test]
+    fn the_cards_stamp_narrows_further() {
+        let reading =
+            |wall_ns| PhcReading { phc_ns: 5_000_000_000 + wall_ns, wall_ns, bound_ns: 10 };
+        let course = PhcCourse::through(vec![reading(1), reading(100_000), reading(200_000)]);
+        let all = ways().probes([Some(50), Some(200)], course.as_ref());
+        assert_eq!((all.kernel, all.card), ([1; 4], [0, 1]));
+        assert_eq!(all.narrowed[0], narrowed(101_950, 998_200, 1_005_800, 130_020));
+        assert_eq!(all.whole[0], narrowed(101_950, 998_200, 1_005_800, 135_050));
+    }
 }

@@ -7,6 +7,8 @@ use crate::load::desk::SERIES_OF_REQUESTS;
 use crate::load::lost::Directions;
 use clock::Clock;
 use clock::recorder::{Drain, Recorder, Series, recorder};
+use host::Root;
+use host::ptp::{self, CardReader};
 use plan::process::orders::{DatagramPlan, OneWayPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
 use plan::tables::network::TWO_CLOCKS_MESSAGES_MAX;
@@ -15,6 +17,7 @@ use record::KernelStamped;
 use record::between::Between;
 use std::io;
 use std::net::UdpSocket;
+use transport::stamps;
 
 /// The other end of a run that reads another clock.
 pub(crate) struct TwoClocks {
@@ -25,6 +28,8 @@ pub(crate) struct TwoClocks {
     recorder: Recorder,
     room: u64,
     stamp_every: u64,
+    /// Our card's clock, if its stamps can be used.
+    card: Option<CardReader>,
 }
 
 /// Such an end, and the drain of its series.
@@ -40,7 +45,10 @@ fn series() -> &'static [Series] {
 ///
 /// # Errors
 /// If the other end doesn't say its clock.
-pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<Other>)> {
+pub(crate) fn clocks(
+    plan: &OrdersPlan,
+    card: Option<CardReader>,
+) -> io::Result<(Option<Clock>, Option<Other>)> {
     let Wire::Datagrams(DatagramPlan { one_way: Some(one_way), .. }) = plan.wire else {
         return Ok((None, None));
     };
@@ -59,8 +67,23 @@ pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<Oth
     };
     let (recorder, drain) = recorder(series(), plan.seconds);
     let stamp_every = plan.load.stamp_every;
-    let other = TwoClocks { flow, ends, shown, recorder, room, stamp_every };
+    let other = TwoClocks { flow, ends, shown, recorder, room, stamp_every, card };
     Ok((Some(clock), Some((other, drain))))
+}
+
+/// Reads the clock of our card from now on, if its stamps are of use: if the other end reads
+/// another clock. `None` also where the card has no clock that this process may read. Its thread
+/// belongs on a core that is not measured.
+pub(crate) fn card(plan: &OrdersPlan) -> Option<CardReader> {
+    let Wire::Datagrams(DatagramPlan { one_way: Some(one_way), .. }) = plan.wire else {
+        return None;
+    };
+    if one_way.is_shared || plan.load.stamp_every == 0 {
+        return None;
+    }
+    let peer = super::dialler::first_address(&plan.target).ok()?;
+    let device = ptp::of_interface(&Root::system(), &stamps::interface_to(peer)?)?;
+    CardReader::start(device, one_way.clock).ok()
 }
 
 /// How the desk splits round trips.
@@ -83,13 +106,14 @@ impl TwoClocks {
         stamped: Option<&KernelStamped>,
         from_to_ns: (u64, u64),
     ) -> (Between, Option<String>) {
-        let TwoClocks { flow, ends, shown, recorder, room, .. } = self;
+        let TwoClocks { flow, ends, shown, recorder, room, card, .. } = self;
         let (step_ns, clocks) = (ends.step_ns(), ends.clocks());
         let After { bridge, kernel_error_ns } = ends.after(&flow, ways.last_echo_ns());
         // A stamp from around a step of the wall clock is wrong by the step.
         let steady = stamped.filter(|stamped| stamped.clock_steps == 0);
         let errors_ns = [steady.map(|stamped| stamped.bound_ns), kernel_error_ns];
-        let offsets = Offsets::of(&ways.probes(errors_ns), bridge, step_ns);
+        let card = card.and_then(CardReader::finish);
+        let offsets = Offsets::of(&ways.probes(errors_ns, card.as_ref()), bridge, step_ns);
         let tags = [0, 1, 2].map(|index| series()[index].own_tag());
         let between = ways.record(offsets, shown, tags, recorder, from_to_ns);
         let between = Between { clocks, ..between };

@@ -15,6 +15,7 @@ use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
 use host::Scheduling;
 use host::measuring::{Measuring, MeasuringError, Report, Reporter};
+use host::ptp::CardReader;
 use plan::backend as rows;
 use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
@@ -141,7 +142,10 @@ pub fn run(
         .as_ref()
         .map(|bulk| BulkFlows::start(bulk, plan.warm_up_seconds, plan.seconds))
         .transpose()?;
-    let mut result = measuring.carry_out(|reporter| measure(plan, stop, &reporter), &mut watch)?;
+    // Before the measuring thread pins itself: the card's clock has a thread, too.
+    let card = one_way::card(plan);
+    let mut result =
+        measuring.carry_out(|reporter| measure(plan, stop, card, &reporter), &mut watch)?;
     match bulk.filter(|_| result.complete).map(BulkFlows::finish) {
         Some(Ok(run)) => result.load.bulk.push(run),
         Some(Err(why)) => result.fail(why),
@@ -154,10 +158,11 @@ pub fn run(
 fn measure(
     plan: &OrdersPlan,
     stop: &AtomicBool,
+    card: Option<CardReader>,
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
-    let (given, two_clocks) =
-        one_way::clocks(plan).map_err(|source| TraderError::connect(&plan.target, 0, source))?;
+    let (given, two_clocks) = one_way::clocks(plan, card)
+        .map_err(|source| TraderError::connect(&plan.target, 0, source))?;
     let clock = given.unwrap_or_else(Clock::calibrate);
     let clocks = (clock, two_clocks);
     let lanes = plan.load.connections;

@@ -141,7 +141,13 @@ impl Stamping {
         }
         let [driver_ns, received_ns] = self.messages.times(&stamps, ended_read);
         let (number, message) = round.message;
-        Some(KernelTimes { sequence: message.sequence(number), driver_ns, received_ns })
+        let card_received_ns = stamps.card_received_ns.filter(|_| ended_read);
+        Some(KernelTimes {
+            sequence: message.sequence(number),
+            driver_ns,
+            received_ns,
+            card_ns: [stamps.card_sent_ns, card_received_ns],
+        })
     }
 
     /// Counts and the bound, after the run.
@@ -221,6 +227,7 @@ mod tests {
             assert!((sent_ns..sent_ns + 100_000).contains(&driver_ns), "{times:?} {sent_ns}");
             let received_ns = times.received_ns.map(|ns| ns.abs_diff(driver_ns + 48_000) < 100);
             assert_eq!((times.sequence, received_ns), (9, ended_read.then_some(true)));
+            assert_eq!(times.card_ns, [None, ended_read.then_some(7)]);
             recorder.finish(1);
             let mut log = Vec::new();
             drain.run("t", &mut log, std::time::SystemTime::now(), 0, &|| ()).unwrap();

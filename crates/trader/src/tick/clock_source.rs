@@ -121,7 +121,8 @@ fn probes(samples: &[Sample], stamped: Option<&StampedResult>) -> Probes {
     };
     let mut probes = Probes::default();
     for sample in samples {
-        probe(sample).into_iter().for_each(|own| probes.add(own, &nearer(sample)));
+        let none = NearerStamps::default();
+        probe(sample).into_iter().for_each(|own| probes.add(own, &nearer(sample), &none));
     }
     probes
 }

@@ -9,11 +9,13 @@ pub(crate) mod segments;
 pub use segments::Segments;
 
 use crate::datagram::control::{Control, SCM_TSTAMP_SCHED, SCM_TSTAMP_SND, SentStamp};
+use bypass::routes;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::sockopt::Timestamping;
 use nix::sys::socket::{MsgFlags, TimestampingFlag, recvmsg, setsockopt};
 use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// Messages of the error queue that are read at a time: three stamps, and some of lost messages.
@@ -79,6 +81,14 @@ impl KernelStamps {
             }
         }
     }
+}
+
+/// The network interface with a card by which the kernel sends to `peer`; `None` if there is none,
+/// and over IPv6.
+pub fn interface_to(peer: SocketAddr) -> Option<String> {
+    let SocketAddr::V4(peer) = peer else { return None };
+    let index = routes::route(*peer.ip()).ok()?.interface;
+    routes::all().ok()?.into_iter().find(|one| one.index == index).map(|one| one.name)
 }
 
 fn seen(ns: u64) -> Option<u64> {
