@@ -1,6 +1,7 @@
 """Both directions of pairs: what records say, triangles that close, planted asymmetric paths."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -108,12 +109,30 @@ def test_symmetric_paths_close_and_none_is_named():
 
 
 def test_a_host_that_is_asymmetric_to_all_stays_hidden():
-    """It looks like a shifted clock: the page says so, and nothing else may be named for it."""
+    """It looks like a shifted clock: the report says so, and nothing else may be named for it."""
     site = Site(6, 1)
     site.way_ns[2, :] += 20_000.0
     found = record.found(site.mesh())
     assert found.asymmetric == [] and found.closure.median_ns < 1000
-    assert "stays hidden" in page.page(found, record.to_json(found, "-"))
+    assert [one.host for one in found.hidden] == list(range(6))
+    assert all(one.up_to_ns >= 20_000 for one in found.hidden), "the truth is not excluded"
+    said = "stays hidden: it looks like a shifted clock"
+    for text in (table.text(found), page.page(found, record.to_json(found, "-"))):
+        assert said in text and " us of that, for any of 6 hosts." in text
+
+
+def test_only_hosts_whose_clocks_leave_it_open_may_hide_an_asymmetry():
+    """Hosts 0 to 2 have clocks within 1 us of each other, of paths of 100 us; host 3 has not."""
+    site = Site(4, 1)
+    mesh = site.mesh()
+    pairs = [
+        replace(p, ways=replace(p.ways, error_ns=1_000.0)) if "h3" not in (p.start, p.to) else p
+        for p in mesh.pairs
+    ]
+    found = record.found(replace(mesh, pairs=pairs))
+    assert [found.names[one.host] for one in found.hidden] == ["h3"]
+    assert found.hidden[0].up_to_ns == pytest.approx(100_000, rel=0.02)
+    assert "us of that, for h3." in table.text(found)
 
 
 def test_one_triangle_shows_an_asymmetric_path_and_not_which_of_three():
@@ -143,6 +162,7 @@ def test_one_clock_at_both_ends_shows_an_asymmetric_path_by_itself():
     ]  # fmt: skip
     found = record.found(Mesh(mesh.settings, mesh.hosts, shared, 2, 0))
     assert said(found) == [("h0", "h1", "clocks")] and found.closure is None
+    assert found.hidden == [], "one clock excludes it"
     text = table.text(found)
     assert "h0 to h1 takes 20.00 us longer than back (by both hosts' clocks)" in text
     assert "one clock stamps both ends of 6 measurements" in text and "known to" not in text
@@ -156,6 +176,7 @@ def test_the_record_and_the_page_have_both_directions_and_the_closure():
     jsonschema.validate(held, json.loads(SCHEMA.read_text()))
     pair = next(p for p in held["pairs"] if (p["from"], p["to"]) == ("h0", "h2"))
     assert 65_000 <= pair["one_way"]["error_ns"] <= 68_000 and pair["one_way_why"] == ""
+    assert [one["host"] for one in held["hidden"]] == ["h0", "h1", "h2", "h3"]
     [one] = held["asymmetric"]
     assert (one["from"], one["to"], one["by"]) == ("h0", "h2", "closure")
     for text in (table.text(found), page.page(found, held)):

@@ -23,6 +23,34 @@ class Asymmetric:
     by: str  # the clocks are known well enough for that, or closure: most paths are symmetric
 
 
+@dataclass(frozen=True)
+class Hidden:
+    """A host whose paths may all be longer in the same direction: neither figure nor triangle
+    contradicts it up to `up_to_ns`."""
+
+    host: int
+    up_to_ns: float
+
+
+def hidden(known: dict[tuple[int, int], Ways], distance: NDArray[np.float64]) -> list[Hidden]:
+    """Those with a tenth of a round trip or more; hosts with clocks that exclude it are left out.
+
+    Such a host looks like a shifted clock. Each pair bounds it for both its hosts, by the
+    difference that it shows and the error of the clocks, which counts in both directions.
+    """
+    most: dict[int, float] = {}
+    nearest: dict[int, float] = {}
+    for (a, b), ways in known.items():
+        of_pair = abs(ways.forward_ns - ways.reverse_ns) + 2 * ways.error_ns
+        for host in (a, b):
+            most[host] = min(most.get(host, np.inf), of_pair)
+            nearest[host] = min(nearest.get(host, np.inf), float(distance[a, b]))
+    return [
+        Hidden(host, most[host]) for host in sorted(most)
+        if most[host] >= SHARE_MIN * nearest[host]
+    ]  # fmt: skip
+
+
 def asymmetric(
     known: dict[tuple[int, int], Ways], closed: Closure | None, distance: NDArray[np.float64]
 ) -> list[Asymmetric]:

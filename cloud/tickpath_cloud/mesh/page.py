@@ -101,8 +101,7 @@ def _one_way(found: Found) -> list[str]:
         _list("One way", lines),
         "<p class=quiet>A direction of one pair is known only as well as both hosts' clocks. "
         "Around a triangle of hosts the offsets of the clocks must add up to zero: the rest is "
-        "half the sum of its paths' asymmetries. A host whose paths are all "
-        "asymmetric in the same way looks like a shifted clock, and stays hidden.</p>",
+        "half the sum of its paths' asymmetries.</p>",
     ]
 
 

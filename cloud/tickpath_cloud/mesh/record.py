@@ -13,7 +13,7 @@ from tickpath_cloud import __version__
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.mesh import analysis
 from tickpath_cloud.mesh.analysis import Level, Matrix, Place
-from tickpath_cloud.mesh.asymmetry import Asymmetric, asymmetric
+from tickpath_cloud.mesh.asymmetry import Asymmetric, Hidden, asymmetric, hidden
 from tickpath_cloud.mesh.closure import Closure, Observed, closure
 from tickpath_cloud.mesh.measure import SCENARIO, Measured, Mesh
 
@@ -31,6 +31,7 @@ class Found:
     places: list[Place]
     closure: Closure | None  # none: no triangle of hosts with clocks of their own
     asymmetric: list[Asymmetric]
+    hidden: list[Hidden]
 
     @property
     def clearest(self) -> Level | None:
@@ -64,7 +65,7 @@ def found(mesh: Mesh) -> Found:
     ])  # fmt: skip
     return Found(
         mesh, names, directed, analysis.levels(distance), analysis.places(distance), closed,
-        asymmetric(known, closed, distance),
+        asymmetric(known, closed, distance), hidden(known, distance),
     )  # fmt: skip
 
 
@@ -119,6 +120,9 @@ def to_json(result: Found, started: str) -> dict[str, Any]:
             {"from": result.names[one.start], "to": result.names[one.to],
              "longer_ns": one.longer_ns, "by": one.by}
             for one in result.asymmetric
+        ],
+        "hidden": [
+            {"host": result.names[one.host], "up_to_ns": one.up_to_ns} for one in result.hidden
         ],
     }  # fmt: skip
 

@@ -96,7 +96,7 @@ def labels(found: Found, group: list[int]) -> str:
 
 
 def one_way(found: Found) -> list[str]:
-    """How well the directions are known, whether triangles close, and asymmetric pairs."""
+    """How well directions are known, whether triangles close, and which paths are asymmetric."""
     held = [pair.ways for pair in found.mesh.pairs if pair.ways]
     errors = [ways.error_ns for ways in held if ways.instant]
     lines = []
@@ -115,7 +115,7 @@ def one_way(found: Found) -> list[str]:
             f"{us(closed.median_ns)} us; the worst, {names}, lacks {us(abs(closed.worst.sum_ns))} "
             "us."
         )
-    return lines + asymmetric(found)
+    return lines + asymmetric(found) + hidden(found)
 
 
 def asymmetric(found: Found) -> list[str]:
@@ -123,6 +123,19 @@ def asymmetric(found: Found) -> list[str]:
         f"asymmetric: {found.names[one.start]} to {found.names[one.to]} takes "
         f"{us(one.longer_ns)} us longer than back (by {BY[one.by]})"
         for one in found.asymmetric
+    ]
+
+
+def hidden(found: Found) -> list[str]:
+    """An asymmetry that no triangle shows, and how large it may be."""
+    if not found.hidden:
+        return []
+    names = ", ".join(found.names[one.host] for one in found.hidden)
+    whose = f"any of {len(found.names)} hosts" if len(found.hidden) == len(found.names) else names
+    return [
+        "A host whose paths are all longer in the same direction stays hidden: it looks like a "
+        "shifted clock, and triangles close. Clocks don't exclude up to "
+        f"{us(max(one.up_to_ns for one in found.hidden))} us of that, for {whose}."
     ]
 
 
