@@ -154,7 +154,8 @@ def _place(instance: Any, group: Group | None, asked: dict[str, Any]) -> None:
     if group is None or group.strategy == "spread":
         WORLD.latency_us[instance.id] = WORLD.draw_latency_us()
     elif group.strategy == "partition":
-        number = int(asked["PartitionNumber"])
+        # AWS spreads those that name none evenly.
+        number = int(asked.get("PartitionNumber") or len(group.members) % group.partition_count + 1)
         racks = group.partitions.setdefault(number, WORLD.draw_latency_us())
         WORLD.latency_us[instance.id] = racks
     else:

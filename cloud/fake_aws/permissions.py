@@ -124,7 +124,7 @@ def needs(
         kind, *others = MAKES[action]
         yield Need(name, kind, requested=made.get(kind, {}))
         yield from (Need(name, other) for other in others)
-    elif action.startswith("Describe"):
+    elif action.startswith(("Describe", "Search")):
         yield Need(name)
     else:
         for kind, tags, known in _named(world, action, form, account):

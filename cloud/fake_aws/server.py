@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from fake_aws import ec2, endpoints, network, shared_subnets, stacks
+from fake_aws import ec2, endpoints, multicast, network, shared_subnets, stack_deletion, stacks
 from fake_aws.permissions import allowed, needs
 from fake_aws.ram import RamError
 from fake_aws.stack_actions import CALLER
@@ -25,6 +25,8 @@ network.install()
 endpoints.install()
 shared_subnets.install()
 stacks.install()
+stack_deletion.install()
+multicast.install()
 FREE = ("sts:GetCallerIdentity",)  # AWS asks no permission for these
 
 NO_XML = "500 without XML"  # as of a proxy in between

@@ -33,6 +33,10 @@ ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("ec2:AllocateAddress", "ec2:DescribeAddresses", _TAG),
         ("ec2:ReleaseAddress", "ec2:DescribeAddresses"),
     ),
+    "AWS::EC2::EIPAssociation": (
+        ("ec2:AssociateAddress", "ec2:DescribeAddresses"),
+        ("ec2:DisassociateAddress", "ec2:DescribeAddresses"),
+    ),
     "AWS::EC2::Instance": (
         (
             "ec2:DescribeInstances", "ec2:DescribeVolumes",
@@ -51,6 +55,14 @@ ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "AWS::EC2::NatGateway": (
         ("ec2:CreateNatGateway", "ec2:DescribeNatGateways", _TAG),
         ("ec2:DeleteNatGateway", "ec2:DescribeNatGateways"),
+    ),
+    "AWS::EC2::NetworkInterface": (
+        ("ec2:CreateNetworkInterface", "ec2:DescribeNetworkInterfaces", _TAG),
+        ("ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"),
+    ),
+    "AWS::EC2::PlacementGroup": (
+        ("ec2:CreatePlacementGroup", "ec2:DescribePlacementGroups", _TAG),
+        ("ec2:DeletePlacementGroup", "ec2:DescribePlacementGroups"),
     ),
     "AWS::EC2::Route": (
         ("ec2:CreateRoute", "ec2:DescribeRouteTables"),
@@ -79,12 +91,56 @@ ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("ec2:AssociateRouteTable", "ec2:DescribeRouteTables"),
         ("ec2:DisassociateRouteTable", "ec2:DescribeRouteTables"),
     ),
+    "AWS::EC2::TransitGateway": (
+        ("ec2:CreateTransitGateway", "ec2:DescribeTransitGateways", _TAG),
+        ("ec2:DeleteTransitGateway", "ec2:DescribeTransitGateways"),
+    ),
     "AWS::EC2::TransitGatewayAttachment": (
         (
             "ec2:CreateTransitGatewayVpcAttachment", "ec2:DescribeTransitGatewayVpcAttachments",
             _TAG,
         ),
         ("ec2:DeleteTransitGatewayVpcAttachment", "ec2:DescribeTransitGatewayVpcAttachments"),
+    ),
+    "AWS::EC2::TransitGatewayMulticastDomain": (
+        (
+            "ec2:CreateTransitGatewayMulticastDomain",
+            "ec2:DescribeTransitGatewayMulticastDomains", _TAG,
+        ),
+        (
+            "ec2:DeleteTransitGatewayMulticastDomain",
+            "ec2:DescribeTransitGatewayMulticastDomains",
+        ),
+    ),
+    "AWS::EC2::TransitGatewayMulticastDomainAssociation": (
+        (
+            "ec2:AssociateTransitGatewayMulticastDomain",
+            "ec2:GetTransitGatewayMulticastDomainAssociations",
+        ),
+        (
+            "ec2:DisassociateTransitGatewayMulticastDomain",
+            "ec2:GetTransitGatewayMulticastDomainAssociations",
+        ),
+    ),
+    "AWS::EC2::TransitGatewayMulticastGroupMember": (
+        (
+            "ec2:RegisterTransitGatewayMulticastGroupMembers",
+            "ec2:SearchTransitGatewayMulticastGroups",
+        ),
+        (
+            "ec2:DeregisterTransitGatewayMulticastGroupMembers",
+            "ec2:SearchTransitGatewayMulticastGroups",
+        ),
+    ),
+    "AWS::EC2::TransitGatewayMulticastGroupSource": (
+        (
+            "ec2:RegisterTransitGatewayMulticastGroupSources",
+            "ec2:SearchTransitGatewayMulticastGroups",
+        ),
+        (
+            "ec2:DeregisterTransitGatewayMulticastGroupSources",
+            "ec2:SearchTransitGatewayMulticastGroups",
+        ),
     ),
     "AWS::EC2::VPC": (
         ("ec2:CreateVpc", "ec2:ModifyVpcAttribute", "ec2:DescribeVpcs", _TAG),

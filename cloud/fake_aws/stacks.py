@@ -1,31 +1,28 @@
-"""Additions to moto's CloudFormation: resource types, launch templates, an order of deletion."""
+"""Additions to moto's CloudFormation: resource types, and launch templates for instances."""
 
 from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 from moto.cloudformation import parsing
-from moto.cloudformation.models import CloudFormationBackend
 from moto.cloudformation.parsing import ResourceMap
 from moto.cloudfront.models import cloudfront_backends
 from moto.core.common_models import CloudFormationModel
-from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.instances import Instance
 from moto.ec2.models.security_groups import SecurityGroupIngress
 from moto.ec2.models.subnets import SubnetRouteTableAssociation
 from moto.ec2.models.vpc_peering_connections import VPCPeeringConnection
-from moto.elbv2.models import FakeLoadBalancer, FakeTargetGroup, elbv2_backends
+from moto.elbv2.models import FakeLoadBalancer, FakeTargetGroup
 
 from fake_aws import ec2, stack_actions
-from fake_aws.world import WORLD
+from fake_aws.world import WORLD, Group, hexadecimal
 
 _make = Instance.create_from_cloudformation_json.__func__  # type: ignore[attr-defined]
 _make_balancer = FakeLoadBalancer.create_from_cloudformation_json.__func__  # type: ignore
-_make_peering = VPCPeeringConnection.create_from_cloudformation_json.__func__  # type: ignore
+_make_rule = SecurityGroupIngress.create_from_cloudformation_json.__func__  # type: ignore
 _make_targets = FakeTargetGroup.create_from_cloudformation_json.__func__  # type: ignore
 
 
@@ -39,8 +36,10 @@ def make_instance(
         backend = ec2_backends[account_id][region_name]
         data = backend.get_launch_template(known).latest_version().data
         properties = {**{k: v for k, v in data.items() if v}, **properties}
+    own = None  # an interface that the stack made before
     for interface in properties.get("NetworkInterfaces", []):
-        properties = {**properties, "SubnetId": interface["SubnetId"]}
+        own = ec2_backends[account_id][region_name].enis.get(interface.get("NetworkInterfaceId"))
+        properties = {**properties, "SubnetId": own.subnet.id if own else interface["SubnetId"]}
     group = _group(properties, account_id)
     stack_actions.ask_to_run(properties["InstanceType"])
     whole = {**cloudformation_json, "Properties": properties}
@@ -48,7 +47,10 @@ def make_instance(
     ended = properties.get("InstanceInitiatedShutdownBehavior", "stop")
     made.instance_initiated_shutdown_behavior = ended
     made.source_dest_check = properties.get("SourceDestCheck", True)
-    ec2._place(made, group, {})
+    asked = properties.get("Placement", {})
+    ec2._place(made, group, {key: value for key, value in asked.items() if value})
+    if own is not None:
+        _replace_interface(made, own)
     WORLD.instances[made.id] = made
     data = properties.get("UserData", "")  # text, or what moto made of a launch template's
     script = base64.b64decode(data) if isinstance(data, str) else data.decode()
@@ -56,9 +58,17 @@ def make_instance(
     return made
 
 
+def _replace_interface(instance: Instance, own: Any) -> None:
+    """moto's stacks give each instance an interface of its own."""
+    enis = instance.ec2_backend.enis
+    for known in [e.id for e in enis.values() if e.instance is instance]:
+        del enis[known]
+    instance.attach_eni(own, 0)
+
+
 def _group(properties: dict, account: str) -> Any:
     known = properties.get("Placement", {}).get("GroupId")
-    name = properties.get("PlacementGroupName")
+    name = properties.get("Placement", {}).get("GroupName") or properties.get("PlacementGroupName")
     if not known and not name:
         return None
     for group in WORLD.groups.values():
@@ -97,13 +107,30 @@ def make_targets(
     return made
 
 
+def make_rule(
+    cls: type[SecurityGroupIngress], resource_name: str, cloudformation_json: Any, account_id: str,
+    region_name: str, **kwargs: Any,
+) -> SecurityGroupIngress:  # fmt: skip
+    """Also of a protocol without ports, such as IGMP."""
+    asked = cloudformation_json["Properties"]
+    if asked["IpProtocol"] != "-1":
+        asked = {"FromPort": -1, "ToPort": -1, **asked}
+    whole = {**cloudformation_json, "Properties": asked}
+    return _make_rule(cls, resource_name, whole, account_id, region_name, **kwargs)
+
+
 def make_peering(
     cls: type[VPCPeeringConnection], resource_name: str, cloudformation_json: Any, account_id: str,
     region_name: str, **kwargs: Any,
 ) -> VPCPeeringConnection:  # fmt: skip
-    """Within one account CloudFormation accepts it too."""
-    made = _make_peering(cls, resource_name, cloudformation_json, account_id, region_name, **kwargs)
-    return ec2_backends[account_id][region_name].accept_vpc_peering_connection(made.id)
+    """Within one account CloudFormation accepts it too. moto's stacks know one region alone."""
+    asked = cloudformation_json["Properties"]
+    here = ec2_backends[account_id][region_name]
+    there = ec2_backends[account_id][asked.get("PeerRegion") or region_name]
+    made = here.create_vpc_peering_connection(
+        here.get_vpc(asked["VpcId"]), there.get_vpc(asked["PeerVpcId"])
+    )
+    return there.accept_vpc_peering_connection(made.id)
 
 
 # --- types that moto does not have --------------------------------------------------------------
@@ -170,15 +197,31 @@ class ServicePermissions(Resource, CloudFormationModel):
         return f"permissions-{properties['ServiceId']}", {}
 
 
-class TransitAttachment(Resource, CloudFormationModel):
-    type = "AWS::EC2::TransitGatewayAttachment"
+class AddressInUse(Resource, CloudFormationModel):
+    type = "AWS::EC2::EIPAssociation"
 
     @classmethod
     def make(cls, properties: dict, account: str, region: str) -> tuple[str, dict[str, Any]]:
-        made = ec2_backends[account][region].create_transit_gateway_vpc_attachment(
-            properties["TransitGatewayId"], properties["VpcId"], properties["SubnetIds"]
+        backend = ec2_backends[account][region]
+        interface = backend.get_network_interface(properties["NetworkInterfaceId"])
+        made = backend.associate_address(
+            instance=interface.instance, eni=interface, allocation_id=properties["AllocationId"]
         )
-        return made.id, {"Id": made.id}
+        return made.association_id, {}
+
+
+class PlacementGroup(Resource, CloudFormationModel):
+    type = "AWS::EC2::PlacementGroup"
+
+    @classmethod
+    def make(cls, properties: dict, account: str, region: str) -> tuple[str, dict[str, Any]]:
+        known = hexadecimal(WORLD, "pg-")
+        made = Group(
+            known, f"stack-{known}", account, region, properties["Strategy"], [],
+            WORLD.draw_latency_us(), partition_count=int(properties.get("PartitionCount") or 0),
+        )  # fmt: skip
+        WORLD.groups[known] = made
+        return made.name, {"GroupId": known, "GroupName": made.name}
 
 
 class Distribution(Resource, CloudFormationModel):
@@ -214,127 +257,6 @@ def _listed(items: list) -> dict:
     return {"Quantity": len(items), "Items": items}
 
 
-# --- deletion -----------------------------------------------------------------------------------
-
-
-def _nothing(ec2: Any, resource: Any) -> None:
-    """It goes with what it belongs to."""
-
-
-def _delete_service(ec2: Any, resource: Any) -> None:
-    ec2.delete_vpc_endpoint_service_configurations([resource.physical_resource_id])
-
-
-def _delete_instance(ec2: Any, instance: Any) -> None:
-    """moto keeps the interface of an instance that a stack made."""
-    WORLD.end(instance)
-    for known in [e.id for e in ec2.enis.values() if e.instance is instance]:
-        del ec2.enis[known]
-
-
-def _delete_nat(ec2: Any, resource: Any) -> None:
-    """With its interface, which moto keeps. AWS shows the gateway as deleted for an hour."""
-    ec2.delete_nat_gateway(resource.id)
-    del ec2.nat_gateways[resource.id]
-    for known in [e["networkInterfaceId"] for e in resource.address_set]:
-        del ec2.enis[known]
-
-
-def _delete_endpoint(ec2: Any, made: Any) -> None:
-    """moto shows it for ever."""
-    ec2.delete_vpc_endpoints([made.id])
-    del ec2.vpc_end_points[made.id]
-
-
-def _revoke(ec2: Any, made: Any) -> None:
-    asked = made.properties
-    ec2.revoke_security_group_ingress(
-        asked["GroupId"], asked["IpProtocol"], asked["FromPort"], asked["ToPort"],
-        [{"CidrIp": asked["CidrIp"], "Description": asked["Description"]}],
-    )  # fmt: skip
-
-
-def _delete_subnet(ec2: Any, subnet: Any) -> None:
-    if held := [e.id for e in ec2.enis.values() if e.subnet.id == subnet.id]:
-        raise EC2ClientError(
-            "DependencyViolation", f"The subnet '{subnet.id}' has dependencies: {', '.join(held)}"
-        )
-    ec2.delete_subnet(subnet.id)
-
-
-def _disassociate(ec2: Any, resource: Any) -> None:
-    associations = ec2.get_route_table(resource.route_table_id)._associations
-    for known in [k for k, subnet in associations.items() if subnet == resource.subnet_id]:
-        ec2.disassociate_route_table(known)
-
-
-def _delete_distribution(ec2: Any, resource: Any) -> None:
-    backend = cloudfront_backends[ec2.account_id]["aws"]
-    backend.delete_distribution(resource.physical_resource_id, True)
-
-
-def _elb(ec2: Any) -> Any:
-    return elbv2_backends[ec2.account_id][ec2.region_name]
-
-
-def _delete_balancer(ec2: Any, made: Any) -> None:
-    text = f"ELB {made.arn.partition('loadbalancer/')[2]}"
-    for known in [e.id for e in ec2.enis.values() if e.description == text]:
-        ec2.delete_network_interface(known)
-    _elb(ec2).delete_load_balancer(made.arn)
-
-
-def _unshare(ec2: Any, resource: Any) -> None:
-    asked = {"resourceShareArn": resource.physical_resource_id}
-    WORLD.ram.answer(ec2.account_id, "DeleteResourceShare", asked)
-
-
-DELETE: dict[str, Callable[[Any, Any], Any]] = {
-    "AWS::CloudFront::Distribution": _delete_distribution,
-    "AWS::EC2::EIP": lambda ec2, eip: ec2.release_address(allocation_id=eip.allocation_id),
-    "AWS::EC2::Instance": _delete_instance,
-    "AWS::EC2::InternetGateway": lambda ec2, gateway: ec2.delete_internet_gateway(gateway.id),
-    "AWS::EC2::LaunchTemplate": lambda ec2, made: ec2.delete_launch_template(None, made.id),
-    "AWS::EC2::NatGateway": _delete_nat,
-    "AWS::EC2::Route": lambda ec2, route: ec2.delete_route(
-        route.route_table.id, route.destination_cidr_block
-    ),
-    "AWS::EC2::RouteTable": lambda ec2, table: ec2.delete_route_table(table.id),
-    "AWS::EC2::SecurityGroup": lambda ec2, group: ec2.delete_security_group(group_id=group.id),
-    "AWS::EC2::SecurityGroupIngress": _revoke,
-    "AWS::EC2::Subnet": _delete_subnet,
-    "AWS::EC2::SubnetRouteTableAssociation": _disassociate,
-    "AWS::EC2::TransitGatewayAttachment": lambda ec2, made: (
-        ec2.delete_transit_gateway_vpc_attachment(made.physical_resource_id)
-    ),
-    "AWS::EC2::VPC": lambda ec2, vpc: ec2.delete_vpc(vpc.id),
-    "AWS::EC2::VPCEndpoint": _delete_endpoint,
-    "AWS::EC2::VPCEndpointService": _delete_service,
-    "AWS::EC2::VPCEndpointServicePermissions": _nothing,
-    "AWS::EC2::VPCGatewayAttachment": lambda ec2, made: ec2.detach_internet_gateway(
-        made.gateway_id, made.vpc_id
-    ),
-    "AWS::EC2::VPCPeeringConnection": lambda ec2, made: ec2.delete_vpc_peering_connection(made.id),
-    "AWS::ElasticLoadBalancingV2::Listener": lambda ec2, made: _elb(ec2).delete_listener(made.arn),
-    "AWS::ElasticLoadBalancingV2::LoadBalancer": _delete_balancer,
-    "AWS::ElasticLoadBalancingV2::TargetGroup": lambda ec2, made: _elb(ec2).delete_target_group(
-        made.arn
-    ),
-    "AWS::RAM::ResourceShare": _unshare,
-}
-
-
-def delete(self: ResourceMap) -> None:
-    """Last made, first deleted, as AWS does it; moto begins with the VPC and fails."""
-    backend = ec2_backends[self._account_id][self._region_name]
-    for name, resource in reversed(list(self._parsed_resources.items())):
-        if name in self._resource_json_map and resource is not None:
-            kind = self._resource_json_map[name]["Type"]
-            stack_actions.ask(kind, create=False)
-            DELETE[kind](backend, resource)
-            del self._parsed_resources[name]
-
-
 _create = parsing.parse_and_create_resource
 
 
@@ -346,21 +268,6 @@ def create(logical_id: str, resource_json: dict, resources_map: ResourceMap, **p
     return _create(logical_id, resource_json, resources_map, **place)
 
 
-_delete_stack = CloudFormationBackend.delete_stack
-
-
-def delete_stack(self: CloudFormationBackend, name_or_stack_id: str) -> None:
-    """A stack of which something can't be deleted stays, as AWS does it; moto forgets it."""
-    before = dict(self.stacks)
-    try:
-        _delete_stack(self, name_or_stack_id)
-    except EC2ClientError as error:
-        stack = next(s for s in before.values() if name_or_stack_id in (s.name, s.stack_id))
-        stack.status = "DELETE_FAILED"
-        stack._add_stack_event("DELETE_FAILED", resource_status_reason=str(error))
-        self.stacks[stack.stack_id] = stack
-
-
 def associate(self: Any, route_table_id: str, subnet_id: str) -> SubnetRouteTableAssociation:
     """moto notes it where its route tables don't look."""
     self.associate_route_table(route_table_id, subnet_id=subnet_id)
@@ -370,11 +277,10 @@ def associate(self: Any, route_table_id: str, subnet_id: str) -> SubnetRouteTabl
 def install() -> None:
     """Replaces methods of moto's classes."""
     parsing.parse_and_create_resource = create
-    ResourceMap.delete = delete
-    CloudFormationBackend.delete_stack = delete_stack
     EC2Backend.create_subnet_association = associate
     Instance.create_from_cloudformation_json = classmethod(make_instance)
     VPCPeeringConnection.create_from_cloudformation_json = classmethod(make_peering)
+    SecurityGroupIngress.create_from_cloudformation_json = classmethod(make_rule)
     SecurityGroupIngress.physical_resource_id = property(lambda made: f"ingress-{id(made)}")
     FakeLoadBalancer.create_from_cloudformation_json = classmethod(make_balancer)
     FakeTargetGroup.create_from_cloudformation_json = classmethod(make_targets)

@@ -75,6 +75,7 @@ class World:
         self.ends_at: dict[str, float] = {}
         self.tokens: dict[tuple[str, str], tuple[dict, Any]] = {}
         self.reservations: dict[str, dict[str, Any]] = {}  # of capacity
+        self.domains: dict[str, Any] = {}  # of multicast
         self.ram = Ram(self)
         self.addresses: list[str] | None = None  # a pool; None: moto's own
         self.no_capacity: dict[tuple[str, str], str] = {}  # (type, market) -> error code

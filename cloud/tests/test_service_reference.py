@@ -8,9 +8,13 @@ import re
 from fnmatch import fnmatchcase
 
 import pytest
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 from policy_sentry.querying.actions import get_action_data, get_actions_for_service
 
+from fake_aws.stack_actions import ACTIONS
 from tickpath_cloud.policy import VERBS, policy
+
+FIRST = "us-east-1"  # the region that has all types
 
 GLOBAL = ("aws:CalledVia",)  # of every request; the list has those of single actions
 # AWS's permission for shared groups has it, and the list does not.
@@ -103,3 +107,19 @@ def test_the_check_finds_what_was_wrong():
     assert faults(wrong) == ["ec2:DescribeVpcs on * knows no aws:ResourceTag/${TagKey}"]
     with pytest.raises(AssertionError, match="no action ec2:CreateMoney"):
         faults({"Action": ["ec2:CreateMoney"], "Resource": ["*"]})
+
+
+# CloudFormation's list for these two has nothing of what their templates make it do.
+BEYOND_SCHEMA = ("AWS::CloudFront::Distribution", "AWS::EC2::Instance")
+
+
+@pytest.mark.parametrize("kind", sorted(set(ACTIONS) - set(BEYOND_SCHEMA)))
+def test_the_fake_s_stacks_ask_for_what_aws_s_types_say(kind):
+    """The types' schemas come with cfn-lint: permissions of their handlers to create and delete."""
+    handlers = PROVIDER_SCHEMA_MANAGER.get_resource_schema(FIRST, kind).schema["handlers"]
+    for verb, ours in zip(("create", "delete"), ACTIONS[kind], strict=True):
+        # Either one ends with a read.
+        asked = [*handlers[verb]["permissions"], *handlers["read"]["permissions"]]
+        known = [pattern.lower() for pattern in asked]
+        for action in ours:
+            assert any(fnmatchcase(action.lower(), pattern) for pattern in known), (verb, action)

@@ -108,7 +108,7 @@ def test_a_stack_needs_its_parameters(world, capsys):
     assert "no parameter Typo" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sorted({*names()} - {"way-back"}))  # it makes no host
 def test_hosts_of_templates_require_imdsv2(name):
     """Those of the exchange and of the appliance took IMDSv1, too."""
     resources = re.split(r"\n  (?=\w+:\n)", (TEMPLATES / f"{name}.yaml").read_text())

@@ -10,7 +10,7 @@ from test_tiers_stacks import HOST, SSH, Sides
 
 from tickpath_cloud import policy
 from tickpath_cloud.errors import CloudError
-from tickpath_cloud.tiers import check, endpoint, stacks
+from tickpath_cloud.tiers import check, endpoint, members, stacks
 
 MANAGED_POLICY_CHARACTERS = 6144  # IAM counts no white space
 DENIED = "not authorized|DELETE_FAILED|UnauthorizedOperation|AccessDenied"
@@ -91,7 +91,13 @@ def shared_subnet(sides):
     sides.end("venue")
 
 
-ACTS = (transit_gateway, appliance, behind_endpoint, edge_through_nat, shared_subnet)
+def multicast(sides):
+    made = sides.make("hosts", "c1", {**HOST, **SSH, "Multicast": "static", "Strategy": "cluster"})
+    assert made.outputs["Domain"] and not members.members(REGION, "c1", sides.world.now).others
+    sides.end("c1")
+
+
+ACTS = (multicast, transit_gateway, appliance, behind_endpoint, edge_through_nat, shared_subnet)
 PIECES = [
     pytest.param(number, action, id=f"{number}-{action}")
     for number, action in first_of_each(policy.policy("tiers"))

@@ -8,7 +8,7 @@ from conftest import ME, OTHER, REGION, admin, networks, session, use
 
 from tickpath_cloud import cli
 from tickpath_cloud.errors import CloudError
-from tickpath_cloud.tiers import check, endpoint, stacks
+from tickpath_cloud.tiers import check, endpoint, members, stacks
 from tickpath_cloud.tiers.stacks import Stacks
 
 HOST = {"Image": "ami-12345678", "Zone": f"{REGION}a"}
@@ -25,15 +25,15 @@ class Sides:
             admin(server, key).create_key_pair(KeyName="ops")
         self.before = {key: self.there(key) for key in ("admin", "other")}
 
-    def stacks(self, key):
+    def stacks(self, key, region=REGION):
         use(self.monkeypatch, self.server, key)
-        made = functools.cache(lambda service, region: self.client(key, service))
-        for module in (stacks, endpoint, check):
+        made = functools.cache(lambda service, where: self.client(key, service, where))
+        for module in (stacks, endpoint, check, members):
             self.monkeypatch.setattr(module, "client", made)
-        return Stacks(REGION, self.world.now)
+        return Stacks(region, self.world.now)
 
-    def client(self, key, service):
-        return session(key).client(service, endpoint_url=self.server.url)
+    def client(self, key, service, region=REGION):
+        return session(key).client(service, region_name=region, endpoint_url=self.server.url)
 
     def exchange(self, **more):
         side = self.stacks("admin")
@@ -43,9 +43,9 @@ class Sides:
         asked = {**HOST, **SSH, "Way": way, **more}
         return self.stacks(key).deploy("client", "c1", asked)
 
-    def there(self, key):
+    def there(self, key, region=REGION):
         """Ids of whatever these templates make and AWS bills or keeps."""
-        ec2, elb = admin(self.server, key), self.client(key, "elbv2")
+        ec2, elb = self.client(key, "ec2", region), self.client(key, "elbv2", region)
         found = networks(ec2)
         found += [a["AllocationId"] for a in ec2.describe_addresses()["Addresses"]]
         found += [n["NatGatewayId"] for n in ec2.describe_nat_gateways()["NatGateways"]]

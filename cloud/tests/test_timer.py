@@ -92,7 +92,7 @@ def test_a_kept_host_gets_its_end_by_the_same_timer(hunt, monkeypatch, tmp_path)
     assert asked == {"minutes": 120, "timer": instances.TIMER}
 
 
-@pytest.mark.parametrize("name", stacks.names())
+@pytest.mark.parametrize("name", sorted({*stacks.names()} - {"way-back"}))  # it makes no host
 def test_hosts_of_stacks_keep_their_timer_over_reboots(tmp_path, name):
     """A reboot lost `shutdown -P`, and the host of a stack ran until somebody looked."""
     text = stacks.template(name)

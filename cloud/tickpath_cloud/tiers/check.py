@@ -41,7 +41,7 @@ class Way:
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 
 
-def check(region: str, instance: str, target: str) -> Way:
+def check(region: str, instance: str, target: str, target_region: str = "") -> Way:
     """As the client's account sees it: what lies behind a load balancer stays unknown."""
     ec2 = client("ec2", region)
     found = call(ec2.describe_instances, InstanceIds=[instance])["Reservations"]
@@ -51,7 +51,8 @@ def check(region: str, instance: str, target: str) -> Way:
     if host["State"]["Name"] in ENDED:
         raise CloudError(f"{instance} has ended: name the client's instance")
     address = _address(target)
-    there = _interface(ec2, str(address))
+    far = client("ec2", target_region) if target_region not in ("", region) else ec2
+    there = _interface(far, str(address))
     hops = _hops(ec2, host, address)
     warnings = []
     if there is not None and (kind := there.get("InterfaceType")) in INTERFACES:
@@ -60,9 +61,12 @@ def check(region: str, instance: str, target: str) -> Way:
         hops.append("load balancer")
     if any("load balancer" in step for step in hops):
         warnings.append("a load balancer lies on the way: peering to the host is shorter")
-    warnings += _way_back(ec2, host, there)
-    warnings += _zone(ec2, host, there)
-    warnings += _group(ec2, host, there)
+    warnings += _way_back(far, host, there)
+    if far is not ec2:
+        warnings.append(f"two regions lie on the way: {region} and {target_region}")
+    else:
+        warnings += _zone(ec2, host, there)
+        warnings += _group(ec2, host, there)
     warnings += [
         f"{word} lies on the way: peering needs none"
         for word in ("Transit Gateway", "NAT gateway", "appliance")
@@ -176,7 +180,10 @@ def _interface(ec2: EC2Client, target: str) -> dict | None:
 
 def _zone(ec2: EC2Client, host: dict, there: dict | None) -> list[str]:
     if there is None:
-        return ["the target is another account's: compare zone ids and placement groups by hand"]
+        return [
+            "the target is another account's, or of a region that was not named: compare zone ids "
+            "and placement groups by hand"
+        ]
     both = sorted({host["SubnetId"], there["SubnetId"]})
     subnets = call(ec2.describe_subnets, SubnetIds=both)["Subnets"]
     zones = sorted({subnet["AvailabilityZoneId"] for subnet in subnets})

@@ -16,6 +16,8 @@ from tickpath_cloud.fleet.measure import load as fleet_settings
 from tickpath_cloud.playbook import progress
 from tickpath_cloud.tiers import check, measure, page, table
 from tickpath_cloud.tiers.endpoint import Service
+from tickpath_cloud.tiers.hosts import IGMP, STATIC
+from tickpath_cloud.tiers.members import members
 from tickpath_cloud.tiers.stacks import Stacks, names, parameters, template
 
 DONE, NO_RESULT = 0, 3
@@ -52,11 +54,16 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb.add_argument("instance")
     verb.add_argument("target", help="the address that it connects to")
     verb.add_argument("--region", required=True)
+    verb.add_argument("--target-region", default="", help="of the target, if it is another one")
 
     text = "Print a CloudFormation template of the topologies"
     verb = sub.add_parser("template", help=text, description=text)
     verb.set_defaults(act=_template)
     verb.add_argument("name", choices=names())
+    _add_hosts(verb)
+    verb.add_argument(
+        "--multicast", choices=(IGMP, STATIC), default=IGMP, help="lines of which to repeat"
+    )  # fmt: skip
     _add_stacks(sub)
 
 
@@ -68,6 +75,7 @@ def _add_stacks(sub: argparse._SubParsersAction) -> None:
     verb.add_argument("name", help="of the stack: tickpath-tiers-NAME")
     verb.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE")
     verb.add_argument("--budget", type=dollars, required=True, help="US dollars, for TtlMinutes")
+    _add_hosts(verb)
 
     text = "List the stacks of tiers; those past their expiry are orphans"
     sub.add_parser("stacks", help=text, description=text).set_defaults(act=_stacks)
@@ -82,10 +90,20 @@ def _add_stacks(sub: argparse._SubParsersAction) -> None:
     verb.set_defaults(act=_accept)
     verb.add_argument("name", help="of the exchange's stack: tickpath-tiers-NAME")
     verb.add_argument("--account", required=True, help="that may connect, 12 digits")
-    for name in ("deploy", "stacks", "destroy", "accept"):
+
+    text = "Show which hosts of a stack are members of its multicast group"
+    verb = sub.add_parser("members", help=text, description=text)
+    verb.set_defaults(act=_members)
+    verb.add_argument("name", help="of the stack: tickpath-tiers-NAME")
+    for name in ("deploy", "stacks", "destroy", "accept", "members"):
         sub.choices[name].add_argument("--region", required=True)
     for name in ("deploy", "destroy", "accept"):
         sub.choices[name].add_argument("--apply", action="store_true", help="do it")
+
+
+def _add_hosts(verb: argparse.ArgumentParser) -> None:
+    text = "of the template `hosts`, besides the hub; default 1"
+    verb.add_argument("--hosts", type=int, default=1, metavar="N", help=text)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -132,7 +150,8 @@ def _ways(settings: measure.Settings) -> str:
         if tier.instance:
             target = tier.connect.rpartition(":")[0]
             try:
-                way = str(check.check(tier.region or settings.region, tier.instance, target))
+                region = tier.region or settings.region
+                way = str(check.check(region, tier.instance, target, tier.target_region))
             except CloudError as error:
                 way = f"warning: not checked: {error}"
             found.append(f"{tier.name}, {tier.instance} to {tier.connect}:\n{way}")
@@ -140,23 +159,23 @@ def _ways(settings: measure.Settings) -> str:
 
 
 def _check(options: argparse.Namespace) -> int:
-    print(check.check(options.region, options.instance, options.target))
+    print(check.check(options.region, options.instance, options.target, options.target_region))
     return DONE
 
 
 def _template(options: argparse.Namespace) -> int:
-    print(template(options.name), end="")
+    print(template(options.name, options.hosts, options.multicast), end="")
     return DONE
 
 
 def _deploy(options: argparse.Namespace) -> int:
     stacks, asked = Stacks(options.region, time.time), parameters(options.set)
-    print(stacks.plan(options.template, options.name, asked, options.budget))
+    print(stacks.plan(options.template, options.name, asked, options.budget, options.hosts))
     if not options.apply:
         print("nothing was created: add --apply to create it")
         return DONE
     try:
-        print(stacks.deploy(options.template, options.name, asked))
+        print(stacks.deploy(options.template, options.name, asked, options.hosts))
     except CloudError as error:
         raise CloudError(f"{error}\n{stacks.remains(options.name)}") from error
     return DONE
@@ -177,6 +196,12 @@ def _accept(options: argparse.Namespace) -> int:
     if not options.apply:
         print(f"nothing was accepted: --apply accepts those of {options.account}")
     return DONE
+
+
+def _members(options: argparse.Namespace) -> int:
+    found = members(options.region, options.name, time.time)
+    print(found)
+    return NO_RESULT if found.others else DONE
 
 
 def _destroy(options: argparse.Namespace) -> int:

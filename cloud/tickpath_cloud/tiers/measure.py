@@ -27,6 +27,7 @@ class Tier:
     set: tuple[str, ...] = ()  # such as tls=true
     instance: str = ""  # the host's id at AWS: its way to the entry is checked first
     region: str = ""  # of the instance; empty: that of all
+    target_region: str = ""  # of the entry, if it is another one
 
 
 @dataclass(frozen=True)

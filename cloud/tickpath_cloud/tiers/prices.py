@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tickpath_cloud.prices import Item
+from tickpath_cloud.tiers.hosts import IGMP, STATIC, TEMPLATE
 
 _WITH = {
     "ClientPrincipal": Item(
@@ -26,12 +27,21 @@ _WITH = {
 }  # fmt: skip
 
 
-def hosts(asked: dict[str, str]) -> int:
-    """The appliance is a host of its own."""
+# How hosts become members of a multicast group: either way a Transit Gateway copies.
+_WITH |= dict.fromkeys((IGMP, STATIC), _WITH["transit-gateway"])
+
+
+def hosts(kind: str, asked: dict[str, str], hosts: int) -> int:
+    """That a stack launches. The appliance is one of its own, and so is the hub."""
+    if kind == TEMPLATE:
+        return hosts + 1
+    if kind == "way-back":
+        return 0
     return 2 if asked.get("Way") == "appliance" else 1
 
 
 def items(asked: dict[str, str]) -> list[Item]:
     """Priced items that the parameters of a template ask for."""
     keys = [key for key in ("ClientPrincipal", "EdgeCertificate") if asked.get(key)]
-    return [_WITH[key] for key in (*keys, asked.get("Way", "")) if key in _WITH]
+    keys += [asked.get("Way", ""), asked.get("Multicast", "")]
+    return [_WITH[key] for key in keys if key in _WITH]

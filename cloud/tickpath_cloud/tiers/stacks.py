@@ -15,8 +15,10 @@ from typing import Any
 from tickpath_cloud import instances, tags
 from tickpath_cloud.aws import call, client
 from tickpath_cloud.errors import CloudError, Refused
-from tickpath_cloud.money import cost, dollars
-from tickpath_cloud.prices import an_hour, hourly, on_demand_price
+from tickpath_cloud.money import cost, dollars, fee
+from tickpath_cloud.placement import DEDICATED, HOST
+from tickpath_cloud.prices import DEDICATED_FEE, an_hour, hourly, on_demand_price
+from tickpath_cloud.tiers import hosts as hosts_of
 from tickpath_cloud.tiers import prices
 
 TEMPLATES = resources.files("tickpath_cloud") / "tiers" / "templates"
@@ -48,8 +50,12 @@ def names() -> list[str]:
     return sorted(entry.name.removesuffix(".yaml") for entry in TEMPLATES.iterdir())
 
 
-def template(name: str) -> str:
+def template(name: str, hosts: int = 1, multicast: str = "") -> str:
+    """`hosts` and `multicast` are of the template `hosts` alone."""
+    hosts_of.check_count(name, hosts, multicast)
     text = (TEMPLATES / f"{name}.yaml").read_text()
+    if name == hosts_of.TEMPLATE:
+        text = hosts_of.repeated(text, hosts, multicast)
     return _PLAIN_TIMER.sub(lambda found: indent(_KEPT_TIMER, found[1]), text)
 
 
@@ -75,7 +81,16 @@ def _check_networks(held: dict[str, str]) -> None:
         subnets.append("NatCidr")
     if held.get("EdgeCertificate"):
         subnets.append("SecondSubnetCidr")
-    nets = {key: _network(key, held[key]) for key in (vpc, *subnets)}
+    peers = ["PeerCidr"] if held.get("PeerVpc") else []
+    if held.get("Way") in ("peering", "appliance"):
+        peers.append("ExchangeCidr")
+    nets = {key: _network(key, held[key]) for key in (vpc, *subnets, *peers)}
+    for key in peers:
+        if nets[key].overlaps(nets[vpc]):
+            raise CloudError(
+                f"{vpc}, {nets[vpc]}, overlaps {key}, {nets[key]}: AWS peers no such networks; "
+                f"add --set {vpc}=…"
+            )
     for key in subnets:
         if not nets[key].subnet_of(nets[vpc]):
             raise CloudError(
@@ -113,7 +128,9 @@ class Stacks:
         self.hourly = Decimal(0)  # of the planned stack
         self.id = ""  # of the stack that was made: AWS knows a deleted one by its id only
 
-    def plan(self, kind: str, name: str, asked: dict[str, str], budget: Decimal) -> str:
+    def plan(
+        self, kind: str, name: str, asked: dict[str, str], budget: Decimal, hosts: int = 1
+    ) -> str:
         """Makes nothing. Raises if the template or the budget forbids it."""
         if not NAME.fullmatch(name):
             raise CloudError(f"name {name!r}: use a-z, 0-9 and -, at most 41")
@@ -125,40 +142,70 @@ class Stacks:
         needed = {key for key, default in known.items() if default is None}
         if missing := sorted(needed - set(asked)):
             raise CloudError(f"{kind} needs {', '.join(missing)}: --set {missing[0]}=…")
-        _check_networks({key: value for key, value in (known | asked).items() if value})
-        return self._costs(kind, name, asked, budget)
+        held = {key: value or "" for key, value in (known | asked).items()}
+        _check_networks({key: value for key, value in held.items() if value})
+        hosts_of.check_count(kind, hosts, held.get("Multicast", ""))
+        hosts_of.check_tenancy(held)
+        notes = []
+        if kind == hosts_of.TEMPLATE:
+            hosts_of.check(hosts, held)
+            notes = hosts_of.notes(hosts, held)
+        return "\n".join([self._costs(kind, name, asked, budget, hosts), *notes])
 
-    def _costs(self, kind: str, name: str, asked: dict[str, str], budget: Decimal) -> str:
-        minutes, host = self._ttl_minutes(asked), asked.get("InstanceType", INSTANCE_TYPE)
-        count, price = prices.hosts(asked), on_demand_price(self.pricing, host, self.region)
+    def _costs(
+        self, kind: str, name: str, asked: dict[str, str], budget: Decimal, hosts: int
+    ) -> str:
+        minutes = self._ttl_minutes(asked)
+        count, machines = prices.hosts(kind, asked, hosts), Decimal(0)
+        lines = [f"makes the stack {self._full(name)} of {kind}.yaml in {self.region}"]
+        if count:
+            machines, said = self._machines(count, asked)
+            lines.append(f"  hosts      {said}; they end themselves after {minutes} min")
         lasting = {
             item.name: hourly(self.pricing, item, self.region) for item in prices.items(asked)
         }
         known = sum((each for each in lasting.values() if each is not None), Decimal(0))
-        self.hourly = count * price + known
-        worst = cost(self.hourly, 60 * minutes)
+        self.hourly = machines + known
+        fees = fee(self._region_fee(asked), 60 * minutes)
+        worst = cost(self.hourly, 60 * minutes) + fees
         if worst > budget:
             raise CloudError(
                 f"the stack costs {dollars(worst)} in {minutes} min, the budget is "
                 f"{dollars(budget)}: raise --budget, or lower TtlMinutes"
             )
-        lines = [
-            f"makes the stack {self._full(name)} of {kind}.yaml in {self.region}",
-            f"  hosts      {count} {host}, {dollars(count * price)} an hour; they end themselves "
-            f"after {minutes} min",
-            *(f"  besides    {name}, {an_hour(each)}" for name, each in lasting.items()),
-            f"  costs      {dollars(worst)} in {minutes} min, without bytes, volumes and addresses",
-        ]
+        lines += [f"  besides    {name}, {an_hour(each)}" for name, each in lasting.items()]
+        if fees:
+            lines.append(f"  besides    dedicated instances in the region, {dollars(fees)} at most")
+        lines.append(
+            f"  costs      {dollars(worst)} in {minutes} min, without bytes, volumes and addresses"
+        )
         if lasting:
             lines.append("  destroy    hosts end themselves, the rest costs until `tiers destroy`")
         return "\n".join(lines)
 
-    def deploy(self, kind: str, name: str, asked: dict[str, str]) -> Stack:
+    def _machines(self, count: int, asked: dict[str, str]) -> tuple[Decimal, str]:
+        """Their price an hour, and the plan's words."""
+        kind, tenancy = asked.get("InstanceType", INSTANCE_TYPE), asked.get("Tenancy")
+        if tenancy == HOST:
+            return Decimal(
+                0
+            ), f"{count} {kind}, on a dedicated host that costs with or without them"
+        listed = "Dedicated" if tenancy == DEDICATED else "Shared"
+        price = count * on_demand_price(self.pricing, kind, self.region, listed)
+        return price, f"{count} {kind}, {dollars(price)} an hour"
+
+    @staticmethod
+    def _region_fee(asked: dict[str, str]) -> Decimal:
+        """An hour, once for a region in which any dedicated instance runs."""
+        return DEDICATED_FEE if asked.get("Tenancy") == DEDICATED else Decimal(0)
+
+    def deploy(self, kind: str, name: str, asked: dict[str, str], hosts: int = 1) -> Stack:
         """A stack that is there already is not made again."""
         expires = tags.rfc3339(self.clock() + 60 * self._ttl_minutes(asked))
+        text = template(kind, hosts, asked.get("Multicast", ""))
         try:
             self.id = call(
-                self.api.create_stack, StackName=self._full(name), TemplateBody=template(kind),
+                self.api.create_stack, StackName=self._full(name), TemplateBody=text,
                 Parameters=[{"ParameterKey": k, "ParameterValue": v} for k, v in asked.items()],
                 Tags=[{"Key": tags.HUNT, "Value": name}, {"Key": tags.EXPIRES, "Value": expires}],
                 OnFailure="DELETE",
