@@ -7,6 +7,7 @@ own stays and the stack can't be deleted. Everything here asks moto's own backen
 
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.elastic_ip_addresses import ElasticAddress
+from moto.ec2.models.elastic_network_interfaces import NetworkInterface
 from moto.ec2.models.instances import Instance
 from moto.ec2.models.internet_gateways import InternetGateway
 from moto.ec2.models.launch_templates import LaunchTemplate
@@ -24,7 +25,8 @@ def make_instance(cls, resource_name, cloudformation_json, account_id, region_na
         template = ec2_backends[account_id][region_name].get_launch_template(known)
         held = {**{k: v for k, v in template.latest_version().data.items() if v}, **held}
     for interface in held.get("NetworkInterfaces", []):
-        held = {**held, "SubnetId": interface["SubnetId"]}
+        own = ec2_backends[account_id][region_name].enis.get(interface.get("NetworkInterfaceId"))
+        held = {**held, "SubnetId": own.subnet.id if own else interface["SubnetId"]}
     whole = {**cloudformation_json, "Properties": held}
     return _make(cls, resource_name, whole, account_id, region_name, **kwargs)
 
@@ -39,6 +41,7 @@ DELETE = {
     ElasticAddress: lambda ec2, known: ec2.release_address(address=known),
     InternetGateway: _delete_gateway,
     LaunchTemplate: lambda ec2, known: ec2.delete_launch_template(None, known),
+    NetworkInterface: lambda ec2, known: ec2.delete_network_interface(known),
     NatGateway: lambda ec2, known: ec2.delete_nat_gateway(known),
     RouteTable: lambda ec2, known: ec2.delete_route_table(known),
     VPCPeeringConnection: lambda ec2, known: ec2.delete_vpc_peering_connection(known),

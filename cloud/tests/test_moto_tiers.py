@@ -1,7 +1,8 @@
 """`tiers` against moto: stacks are planned, made, listed and deleted by moto's CloudFormation.
 
-Load balancers of a network, endpoint services, Transit Gateways and CloudFront are no resources of
-moto's stacks: those ways are in the fake's tests (test_tiers_stacks.py).
+Load balancers of a network, endpoint services, multicast domains, placement groups and CloudFront
+are no resources of moto's stacks, and its peerings have one region: those ways are in the fake's
+tests (test_tiers_stacks.py, test_tiers_hosts.py).
 """
 
 import boto3
@@ -58,6 +59,7 @@ def command(*words):
         ("exchange", EXCHANGE),
         ("client", {"Way": "peering", **CLIENT}),
         ("client", {"Way": "edge-through-nat", **CLIENT}),
+        ("hosts", CLIENT),
     ],
 )
 def test_a_stack_is_made_and_destroy_leaves_nothing(account, moto, capsys, kind, asked):  # noqa: F811

@@ -217,7 +217,7 @@ def test_wherever_a_group_s_deployment_is_killed_destroy_leaves_nothing(sides, m
     asked = {**ASKED, "Multicast": "static", "Strategy": "spread"}
 
     def act(kills):
-        sides.stacks("admin").deploy("hosts", "group", asked, 2)
+        sides.stacks("admin").deploy("hosts", "group", asked)
         assert sides.stacks("admin").destroy("group") == []
 
     def after(kills):
