@@ -20,12 +20,6 @@ constexpr std::uint32_t lane_unanswered_max = 2048;
 constexpr std::uint64_t silence_ns_max = 5'000'000'000;
 constexpr std::uint64_t silence_check_ns = 100'000'000;
 
-Mask mask_of(std::uint64_t bits) {
-    Mask mask;
-    std::memcpy(mask.data(), &bits, mask.size());
-    return mask;
-}
-
 rusage usage() {
     rusage now{};
     getrusage(RUSAGE_THREAD, &now);
@@ -40,14 +34,11 @@ std::string error_of(const Transfer& transfer) {
 
 } // namespace
 
-Desk::Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::vector<MessageReader> readers,
-           std::vector<Forms> forms, std::uint32_t nonce, Model model, Recorder& recorder)
-    : clock_(clock), streams_(std::move(streams)), forms_(std::move(forms)), ids_(nonce), masks_(nonce),
-      is_open_loop_(model == Model::open), recorder_(recorder) {
-    lanes_.reserve(readers.size());
-    for (MessageReader& reader : readers) {
-        Lane& lane = lanes_.emplace_back();
-        lane.reader = std::move(reader);
+Desk::Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::unique_ptr<OrderProtocol> protocol,
+           std::size_t lanes, Model model, Recorder& recorder)
+    : clock_(clock), streams_(std::move(streams)), protocol_(std::move(protocol)), is_open_loop_(model == Model::open),
+      recorder_(recorder), lanes_(lanes) {
+    for (Lane& lane : lanes_) {
         lane.bytes.reserve(lane_bytes_capacity);
         lane.unsent.reserve(lane_bytes_max / 64);
     }
@@ -98,13 +89,8 @@ void Desk::append(Order& order, MessageKind kind, std::uint64_t intended_ns) {
     order.stamps(kind) = {intended_ns, 0, ++sequence_, Progress::in_flight};
     const std::size_t index = lane_of(order.account);
     Lane& lane = lanes_[index];
-    const Forms& forms = forms_[order.account];
-    const Form& form = kind == MessageKind::order ? forms.order : forms.cancel;
-    const std::size_t start = lane.bytes.size();
-    lane.bytes.resize(start + form.bytes_max());
-    const std::size_t length = form.fill(lane.bytes.data() + start, ids_, order.number, mask_of(masks_.bits()));
-    lane.bytes.resize(start + length);
-    lane.unsent.push_back({order.number, kind, start + length});
+    const std::size_t length = protocol_->encode(kind, order.number, order.account, lane.bytes);
+    lane.unsent.push_back({order.number, kind, lane.bytes.size()});
     if (lane.unanswered++ == 0) {
         lane.quiet_since_ns = clock_.now_ns();
     }
@@ -197,8 +183,8 @@ void Desk::read(std::size_t index) {
     Lane& lane = lanes_[index];
     bool has_more = true;
     while (has_more && !is_broken_) {
-        std::uint8_t* space = lane.reader.space();
-        const Transfer got = streams_->read(static_cast<std::uint32_t>(index), space, lane.reader.space_bytes());
+        const std::span<std::uint8_t> space = protocol_->space(index);
+        const Transfer got = streams_->read(static_cast<std::uint32_t>(index), space.data(), space.size());
         has_more = got.has_more;
         switch (got.outcome) {
         case Transfer::Outcome::empty:
@@ -210,7 +196,7 @@ void Desk::read(std::size_t index) {
         case Transfer::Outcome::bytes:
             break;
         }
-        lane.reader.filled(got.n, got.stamp_ns);
+        protocol_->filled(index, got.n, got.stamp_ns);
         lane.quiet_since_ns = got.stamp_ns;
         take_messages(index);
     }
@@ -219,71 +205,26 @@ void Desk::read(std::size_t index) {
 void Desk::take_messages(std::size_t index) {
     Lane& lane = lanes_[index];
     const std::size_t unsent_bytes = lane.bytes.size();
-    Message message;
-    while (!is_broken_ && lane.reader.next(message)) {
-        switch (message.opcode) {
-        case Opcode::text:
-            take_text(index, message);
-            break;
-        case Opcode::ping:
-            if (lane.bytes.size() + message.payload.size() + frame_header_bytes_max > lane.bytes.capacity()) {
-                return fail_lane(index, "the exchange sends pings, but does not read our pongs");
+    try {
+        ReceivedReply reply;
+        while (!is_broken_ && protocol_->next(index, reply, lane.bytes)) {
+            if (reply.answer) {
+                account_for(index, *reply.answer, reply);
+            } else {
+                ++counters.unexpected;
             }
-            append_frame(lane.bytes, Opcode::pong, message.payload, mask_of(masks_.bits()));
-            break;
-        case Opcode::close: {
-            const std::string_view reason = message.payload.size() > 2 ? message.payload.substr(2) : "";
-            fail_lane(index, "the exchange closed it: " + std::string(reason));
-            break;
         }
-        case Opcode::binary:
-            ++counters.unexpected;
-            complain("a binary message", "");
-            break;
-        default:
-            break;
-        }
+    } catch (const Error& error) {
+        return fail_lane(index, error.what());
     }
-    if (lane.reader.error() != nullptr) {
-        fail_lane(index, lane.reader.error());
-    }
-    // Send a pong at once.
+    // Send a pong or a heartbeat at once.
     if (lane.bytes.size() > unsent_bytes && !lane.is_watched && !is_broken_) {
         flush_lane(index);
     }
 }
 
-void Desk::take_text(std::size_t index, const Message& message) {
-    if (const char* wrong = decode_reply(message.payload, reply_); wrong != nullptr) {
-        return fail_lane(index, std::string("unreadable reply: ") + wrong);
-    }
-    AnswerKind answer = AnswerKind::rejection;
-    switch (reply_.kind) {
-    case ReplyKind::booked:
-        answer = AnswerKind::order_ack;
-        break;
-    case ReplyKind::cancelled:
-        answer = AnswerKind::cancel_ack;
-        break;
-    case ReplyKind::rejected:
-        complain("rejected: ", reply_.reason);
-        break;
-    case ReplyKind::authenticated:
-    case ReplyKind::subscriptions:
-        return;
-    default:
-        ++counters.unexpected;
-        return complain("a message of an unexpected type: ", message.payload.substr(0, 300));
-    }
-    if (const auto number = ids_.number(reply_.client_id); number) {
-        return account_for(index, answer, *number, message);
-    }
-    ++counters.unexpected;
-    complain("a reply about an order that is not ours: ", reply_.client_id);
-}
-
-void Desk::account_for(std::size_t index, AnswerKind answer, std::uint64_t number, const Message& message) {
-    Order* order = in_flight_.find(number);
+void Desk::account_for(std::size_t index, AnswerKind answer, const ReceivedReply& reply) {
+    Order* order = in_flight_.find(reply.number);
     if (order == nullptr) {
         ++counters.duplicated;
         return;
@@ -299,7 +240,7 @@ void Desk::account_for(std::size_t index, AnswerKind answer, std::uint64_t numbe
     }
     stamps.progress = Progress::answered;
     --unanswered_;
-    answers_.push_back({answer, number});
+    answers_.push_back({answer, reply.number});
     // On the lane of the request, even if another one carried the reply.
     --lanes_[lane_of(order->account)].unanswered;
     Lane& lane = lanes_[index];
@@ -314,28 +255,20 @@ void Desk::account_for(std::size_t index, AnswerKind answer, std::uint64_t numbe
     if (answer == AnswerKind::rejection) {
         ++counters.rejected;
     } else {
-        record(kind, *order, message);
+        record(kind, *order, reply);
     }
 }
 
-void Desk::record(MessageKind kind, const Order& order, const Message& message) {
+void Desk::record(MessageKind kind, const Order& order, const ReceivedReply& reply) {
     const bool is_order = kind == MessageKind::order;
     const Stamps& stamps = is_order ? order.order : order.cancel;
-    // A server's frame header has 2 bytes, or 4 from 126 bytes on.
-    const std::size_t header = message.payload.size() < 126 ? 2 : 4;
-    (is_order ? counters.order_reply : counters.cancel_reply).add(message.payload.size() + header);
-    const auto since = [&](std::uint64_t ns) { return message.first_byte_ns > ns ? message.first_byte_ns - ns : 0; };
+    (is_order ? counters.order_reply : counters.cancel_reply).add(reply.bytes);
+    const auto since = [&](std::uint64_t ns) { return reply.first_byte_ns > ns ? reply.first_byte_ns - ns : 0; };
     recorder_.record(is_order ? Series::order_service : Series::cancel_service, since(stamps.sent_ns));
     if (is_open_loop_) {
         recorder_.record(is_order ? Series::order_response : Series::cancel_response, since(stamps.intended_ns));
     } else if (!is_order) {
         recorder_.record(Series::cycle_service, since(order.order.sent_ns));
-    }
-}
-
-void Desk::complain(std::string_view what, std::string_view detail) {
-    if (complaint_.empty()) {
-        complaint_ = std::string(what) + std::string(detail);
     }
 }
 

@@ -1,12 +1,9 @@
 #pragma once
 
 #include "clock.hpp"
-#include "form.hpp"
-#include "frame.hpp"
 #include "in_flight.hpp"
+#include "protocol.hpp"
 #include "recorder.hpp"
-#include "reply.hpp"
-#include "schedule.hpp"
 #include "streams.hpp"
 
 #include <cstdint>
@@ -15,9 +12,6 @@
 #include <vector>
 
 namespace tickpath {
-
-/// The kinds of reply to a message of an order.
-enum class AnswerKind : std::uint8_t { order_ack, cancel_ack, rejection };
 
 struct Answer {
     AnswerKind kind;
@@ -57,19 +51,13 @@ struct Counters {
     Lengths cancel_reply;
 };
 
-/// The messages of one account.
-struct Forms {
-    Form order;
-    Form cancel;
-};
-
 /// Connections (lanes), messages in flight and stamps of the client. The load models decide which
 /// message is due when; the desk sends, stamps, reads and records.
 class Desk {
 public:
-    /// `streams` has one lane for each of `readers`, which may hold bytes that followed the log-on.
-    Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::vector<MessageReader> readers,
-         std::vector<Forms> forms, std::uint32_t nonce, Model model, Recorder& recorder);
+    /// `streams` has `lanes` lanes, which `protocol` has logged on.
+    Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::unique_ptr<OrderProtocol> protocol,
+         std::size_t lanes, Model model, Recorder& recorder);
 
     std::uint64_t now_ns() const { return clock_.now_ns(); }
 
@@ -110,7 +98,7 @@ public:
     bool has_failed() const { return !failure_.empty(); }
     const std::string& failure() const { return failure_; }
     /// The first rejection or unexpected message, in words.
-    const std::string& complaint() const { return complaint_; }
+    const std::string& complaint() const { return protocol_->complaint(); }
     /// Whether a connection has failed, so that its replies can't arrive.
     bool is_broken() const { return is_broken_; }
 
@@ -135,7 +123,6 @@ private:
     };
 
     struct Lane {
-        MessageReader reader;
         std::vector<std::uint8_t> bytes;
         std::vector<UnsentMessage> unsent;
         bool is_dirty = false;
@@ -154,18 +141,14 @@ private:
     void stamp(Lane& lane, std::size_t whole, std::uint64_t stamp_ns);
     void read(std::size_t lane);
     void take_messages(std::size_t lane);
-    void take_text(std::size_t lane, const Message& message);
-    void account_for(std::size_t lane, AnswerKind answer, std::uint64_t number, const Message& message);
-    void record(MessageKind kind, const Order& order, const Message& message);
-    void complain(std::string_view what, std::string_view detail);
+    void account_for(std::size_t lane, AnswerKind answer, const ReceivedReply& reply);
+    void record(MessageKind kind, const Order& order, const ReceivedReply& reply);
     void fail_lane(std::size_t lane, const std::string& why);
     void check_silence(std::uint64_t now_ns);
 
     Clock clock_;
     std::unique_ptr<Streams> streams_;
-    std::vector<Forms> forms_;
-    ClientIds ids_;
-    SplitMix64 masks_;
+    std::unique_ptr<OrderProtocol> protocol_;
     bool is_open_loop_;
     Recorder& recorder_;
     std::vector<Lane> lanes_;
@@ -173,7 +156,6 @@ private:
     std::vector<ReadyLane> ready_;
     std::vector<Answer> answers_;
     InFlight in_flight_;
-    Reply reply_;
     std::uint64_t unanswered_ = 0;
     std::uint64_t sequence_ = 0;
     std::uint64_t next_silence_check_ns_ = 0;
@@ -184,7 +166,6 @@ private:
     std::uint64_t switches_before_ = 0;
     std::uint64_t faults_before_ = 0;
     std::string failure_;
-    std::string complaint_;
     bool is_broken_ = false;
 };
 

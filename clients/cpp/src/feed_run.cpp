@@ -3,7 +3,9 @@
 #include "connection.hpp"
 #include "error.hpp"
 #include "feed_socket.hpp"
+#include "form.hpp"
 #include "json.hpp"
+#include "reply.hpp"
 #include "run.hpp"
 #include "session.hpp"
 

@@ -156,9 +156,7 @@ Plan Plan::parse(std::string_view line) {
     Plan plan;
     plan.subject = text(json, "subject");
     plan.target = text(json, "target");
-    if (const std::string& wire = text(json, "wire"); wire != "websocket-json") {
-        bad("wire", wire, "this client speaks websocket-json only");
-    }
+    plan.wire = one_of<Wire>(json, "wire", {"websocket-json", "sbe"});
     plan.backend = text(json, "backend");
     if (plan.backend != "block" && !plan.spins() && !plan.uses_uring()) {
         bad("backend", plan.backend, "this client has spin, block, io_uring and io_uring_spin");
@@ -168,6 +166,10 @@ Plan Plan::parse(std::string_view line) {
     }
     plan.scheduling = scheduling_of(text(json, "scheduling"));
     plan.load = load_of(need(json, "load"));
+    if (plan.wire == Wire::sbe && plan.load.connections != plan.load.accounts) {
+        bad("connections", std::to_string(plan.load.connections),
+            "a session of SBE has one account: set load.connections = load.accounts");
+    }
     plan.warm_up_seconds = real(json, "warm_up_seconds", seconds_max);
     plan.seconds = real(json, "seconds", seconds_max);
     plan.hlog = text(json, "hlog");

@@ -9,6 +9,8 @@ namespace tickpath {
 
 enum class Model { open, ping_pong };
 enum class Arrival { uniform, poisson, burst };
+/// The dialect of orders: JSON over WebSocket, or SBE.
+enum class Wire { websocket_json, sbe };
 
 /// `load` of a plan.
 struct Load {
@@ -50,6 +52,7 @@ struct Plan {
     std::string subject;
     /// `HOST:PORT`.
     std::string target;
+    Wire wire = Wire::websocket_json;
     /// `spin` or `block`; over io_uring `io_uring_spin` or `io_uring`.
     std::string backend;
     std::optional<std::size_t> core;

@@ -4,7 +4,6 @@
 #include "error.hpp"
 #include "json.hpp"
 #include "progress.hpp"
-#include "session.hpp"
 #include "tls.hpp"
 
 #include <sched.h>
@@ -53,12 +52,11 @@ struct SharedState {
 /// Connects and logs on, lane by lane.
 class Connector {
 public:
-    Connector(const Plan& plan, const Stop& stop, std::uint32_t nonce) : plan_(plan), stop_(stop), nonce_(nonce) {
+    Connector(const Plan& plan, const Stop& stop, OrderProtocol& protocol)
+        : plan_(plan), stop_(stop), protocol_(protocol) {
         if (plan.tls) {
             tls_.emplace(*plan.tls, plan.target);
         }
-        const Forms common{Form::order(plan.load, {}), Form::cancel(plan.load, {})};
-        forms.assign(plan.load.accounts, common);
     }
 
     void connect(std::size_t lane, Streams& streams) {
@@ -85,27 +83,18 @@ public:
 
     std::vector<std::unique_ptr<TlsSession>> sessions;
 
-    std::vector<MessageReader> readers;
-    std::vector<Forms> forms;
-
 private:
     void log_on(std::size_t lane, Link& link) {
-        std::vector<std::uint64_t> tokens;
+        std::vector<std::size_t> accounts;
         for (std::size_t account = lane; account < plan_.load.accounts; account += plan_.load.connections) {
-            tokens.push_back(plan_.load.first_token + account);
+            accounts.push_back(account);
         }
-        LogOn log_on(link, readers.emplace_back(), std::uint64_t{nonce_} << 32 | lane);
-        log_on.upgrade(plan_.target);
-        const std::vector<std::string> names = log_on.authenticate(tokens);
-        for (std::size_t i = 0; tokens.size() > 1 && i < tokens.size(); ++i) {
-            forms[lane + i * plan_.load.connections] = {Form::order(plan_.load, names[i]),
-                                                        Form::cancel(plan_.load, names[i])};
-        }
+        protocol_.log_on(lane, link, accounts);
     }
 
     const Plan& plan_;
     const Stop& stop_;
-    std::uint32_t nonce_;
+    OrderProtocol& protocol_;
     std::optional<TlsContext> tls_;
 };
 
@@ -119,16 +108,15 @@ void measure(const Plan& plan, bool uses_uring, const Stop& stop, SharedState& s
     const std::size_t lanes = plan.load.connections;
     const bool is_uring = uses_uring || plan.uses_uring();
     auto streams = is_uring ? open_uring(clock, spins, lanes) : open_readiness(clock, spins, lanes);
-    const std::uint32_t run_nonce = nonce();
-    Connector connector(plan, stop, run_nonce);
+    auto protocol = (plan.wire == Wire::sbe ? open_sbe_orders : open_web_orders)(plan, nonce());
+    Connector connector(plan, stop, *protocol);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         connector.connect(lane, *streams);
     }
     if (plan.tls) {
         streams = with_tls(std::move(streams), std::move(connector.sessions));
     }
-    Desk desk(clock, std::move(streams), std::move(connector.readers), std::move(connector.forms), run_nonce,
-              plan.load.model, shared.recorder);
+    Desk desk(clock, std::move(streams), std::move(protocol), lanes, plan.load.model, shared.recorder);
     // Last, so that the set-up above does not run in a real-time class.
     set_scheduling(plan.scheduling);
     shared.start_wall_seconds = wall_seconds();

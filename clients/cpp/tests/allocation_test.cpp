@@ -86,13 +86,20 @@ TEST(Count, SeesAnAllocation) {
 }
 
 TEST_P(Allocations, ThereAreNoneDuringARun) {
-    for (const Model model : {Model::ping_pong, Model::open}) {
+    const std::pair<Model, Wire> runs[] = {
+        {Model::ping_pong, Wire::websocket_json},
+        {Model::open, Wire::websocket_json},
+        {Model::ping_pong, Wire::sbe},
+        {Model::open, Wire::sbe},
+    };
+    for (const auto& [model, wire] : runs) {
         const Log log;
         Script script;
         script.watch = watch;
         const Exchange exchange(script);
         Plan one = plan(model, log);
         one.target = exchange.address();
+        one.wire = wire;
         one.backend = GetParam().name;
         one.load.rate_per_second = 5000;
         one.load.accounts = one.load.connections = 3;

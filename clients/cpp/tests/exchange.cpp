@@ -102,6 +102,9 @@ bool Exchange::read(Connection& connection) {
         return false;
     }
     connection.bytes.append(bytes, static_cast<std::size_t>(n));
+    if (!connection.is_upgraded && connection.bytes[0] == '\0') {
+        return read_sbe(connection);
+    }
     if (!connection.is_upgraded) {
         const std::size_t end = connection.bytes.find("\r\n\r\n");
         if (end == std::string::npos) {
@@ -159,23 +162,27 @@ bool Exchange::answer(Connection& connection, const std::string& text) {
         return answer_follower(connection, type, text);
     } else {
         const bool is_order = type == "CREATE_ORDER";
-        ++(is_order ? orders_ : cancels_);
-        if (is_order && script_.watch != nullptr) {
-            script_.watch(orders_);
-        }
-        const bool is_due = orders_ > script_.after;
-        if (is_due && script_.fault == Fault::resets) {
-            const linger now = {1, 0};
-            setsockopt(connection.socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-        }
-        if (is_due && (script_.fault == Fault::resets || script_.fault == Fault::closes)) {
+        if (!take_order(connection, is_order)) {
             return false;
         }
-        if (!is_due || script_.fault != Fault::is_silent) {
+        if (!is_due() || script_.fault != Fault::is_silent) {
             acknowledge(connection, text, is_order);
         }
     }
     return true;
+}
+
+/// Counts a message. False if the connection ends here.
+bool Exchange::take_order(const Connection& connection, bool is_order) {
+    ++(is_order ? orders_ : cancels_);
+    if (is_order && script_.watch != nullptr) {
+        script_.watch(orders_);
+    }
+    if (is_due() && script_.fault == Fault::resets) {
+        const linger now = {1, 0};
+        setsockopt(connection.socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    }
+    return !is_due() || (script_.fault != Fault::resets && script_.fault != Fault::closes);
 }
 
 void Exchange::subscribe(Connection& connection, const std::string& text) {
@@ -226,18 +233,17 @@ void Exchange::send_datagram(const Connection& connection, const Datagram& datag
     sendto(feed_socket_, datagram.data(), datagram.size(), 0, reinterpret_cast<sockaddr*>(&address), sizeof address);
 }
 
-void Exchange::acknowledge(Connection& connection, const std::string& text, bool is_order) {
-    const bool is_due = orders_ > script_.after;
+void Exchange::acknowledge(const Connection& connection, const std::string& text, bool is_order) {
     std::string id = value(text, "client_id");
-    if (is_due && script_.fault == Fault::sends_malformed_json) {
+    if (is_due() && script_.fault == Fault::sends_malformed_json) {
         return send(connection, server_frame(R"({"type":"BOOKED","client_id")"));
     }
-    if (is_due && script_.fault == Fault::sends_foreign_replies) {
+    if (is_due() && script_.fault == Fault::sends_foreign_replies) {
         send(connection, server_frame(R"({"type":"BOOKED","client_id":"nobody"})"));
         send(connection, server_frame(R"({"type":"LATER"})"));
     }
     std::string body = is_order ? R"("type":"BOOKED")" : R"("status":"CANCELLED","type":"DONE")";
-    if (is_due && script_.fault == Fault::rejects) {
+    if (is_due() && script_.fault == Fault::rejects) {
         body = R"("type":"REJECTED","reason":"closed")";
     }
     if (!script_.is_odd) {
@@ -245,9 +251,13 @@ void Exchange::acknowledge(Connection& connection, const std::string& text, bool
     }
     const std::string frame = server_frame("hi", 9) + server_frame(R"({"later":[{"client_id":"no"}], )" + body +
                                                                    R"(, "client_id":")" + id + "\" }");
-    const std::size_t half = frame.size() / 2;
-    send(connection, frame.substr(0, half));
-    send(connection, frame.substr(half));
+    send_in_halves(connection, frame);
+}
+
+void Exchange::send_in_halves(const Connection& connection, const std::string& bytes) {
+    const std::size_t half = bytes.size() / 2;
+    send(connection, bytes.substr(0, half));
+    send(connection, bytes.substr(half));
 }
 
 void Exchange::send(const Connection& connection, const std::string& bytes) {

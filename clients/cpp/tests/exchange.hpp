@@ -17,9 +17,10 @@ struct Script {
     Fault fault = Fault::none;
     /// Orders before the fault.
     std::uint64_t after = 0;
-    /// Sends each reply in two pieces, with unknown keys and a ping before it.
+    /// Sends each reply in two pieces, with unknown keys and a ping (in SBE: an unknown field and a
+    /// heartbeat) before it.
     bool is_odd = false;
-    /// Answers the upgrade with this status.
+    /// Answers the upgrade with this status. In SBE any other than 101 rejects the logon.
     std::string status = "101 Switching Protocols";
     /// The feed drops one message in this many, and replays it on request; 0: it drops none.
     std::uint64_t loses_every = 0;
@@ -29,7 +30,7 @@ struct Script {
 
 /// A small exchange in a thread of its own, which acknowledges all orders and cancels. The orders
 /// of a subscriber of the feed expire; it gets the next tick after each order, and when the
-/// exchange is idle.
+/// exchange is idle. A connection that begins with a zero speaks SBE, and has one account.
 class Exchange {
 public:
     explicit Exchange(Script script);
@@ -40,6 +41,7 @@ public:
     const std::string& address() const { return address_; }
     std::uint64_t orders() const { return orders_; }
     std::uint64_t cancels() const { return cancels_; }
+    /// Pongs, or in SBE heartbeats.
     std::uint64_t pongs() const { return pongs_; }
 
 private:
@@ -50,17 +52,25 @@ private:
         std::vector<std::string> tokens;
         /// The port of the feed's subscriber; 0 without one.
         std::uint16_t feed_port = 0;
+        /// The last request's number, in SBE.
+        std::uint64_t sbe_sequence = 0;
     };
 
     void serve();
     bool read(Connection& connection);
     bool take_frame(Connection& connection);
     bool answer(Connection& connection, const std::string& text);
+    bool take_order(const Connection& connection, bool is_order);
+    bool is_due() const { return orders_ > script_.after; }
     void subscribe(Connection& connection, const std::string& text);
     bool answer_follower(Connection& connection, const std::string& type, const std::string& text);
     void tick(const Connection& connection);
     void send_datagram(const Connection& connection, const std::vector<std::uint8_t>& datagram);
-    void acknowledge(Connection& connection, const std::string& text, bool is_order);
+    void acknowledge(const Connection& connection, const std::string& text, bool is_order);
+    bool read_sbe(Connection& connection);
+    bool answer_sbe(Connection& connection, const std::string& frame);
+    void acknowledge_sbe(const Connection& connection, const std::string& client_id, bool is_order);
+    static void send_in_halves(const Connection& connection, const std::string& bytes);
     static void send(const Connection& connection, const std::string& bytes);
 
     Script script_;

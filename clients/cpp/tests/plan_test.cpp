@@ -40,6 +40,14 @@ TEST(Plans, AGoodOneIsRead) {
     EXPECT_TRUE(Plan::parse(watched).has_progress);
 }
 
+TEST(Plans, ASessionOfSbeHasOneAccount) {
+    std::string text = good;
+    text.replace(text.find("websocket-json"), 14, "sbe");
+    EXPECT_EQ(Plan::parse(text).wire, Wire::sbe);
+    text.replace(text.find("\"connections\":16"), 16, "\"connections\":8");
+    EXPECT_THROW(Plan::parse(text), Error);
+}
+
 TEST(Plans, TheBackendDecidesHowToWaitAndWhetherOverIoUring) {
     const std::tuple<const char*, bool, bool> expected[] = {
         {"spin", true, false},
@@ -59,7 +67,7 @@ TEST(Plans, TheBackendDecidesHowToWaitAndWhetherOverIoUring) {
 TEST(Plans, ABadKeyIsNamed) {
     const std::tuple<const char*, const char*, const char*> expected[] = {
         {"\"subject\"", "\"name\"", "has no subject"},
-        {"websocket-json", "raw", "websocket-json only"},
+        {"websocket-json", "raw", "it is one of websocket-json, sbe"},
         {"\"spin\"", "\"poll\"", "has spin, block, io_uring and io_uring_spin"},
         {"fifo:10", "fifo:100", "priorities from 1 to 99"},
         {"fifo:10", "deadline", "scheduling = deadline"},

@@ -170,12 +170,6 @@ fn errors_say_what_why_and_what_to_try() {
         expect![[r#"exchange.gateways = 65: 0 to 64; with 0 the exchange thread has the sockets"#]],
     );
     complains(
-        &["subject.rust.dialect=sbe", r#"subject.rust.command=["java"]"#],
-        expect![
-            "subject.rust.dialect = sbe: only tickpath's own client speaks it; leave subject.command out"
-        ],
-    );
-    complains(
         &["subject.rust.dialect=sbe", "load.connections=4"],
         expect![
             "subject.rust.dialect = sbe: a session has one account; set load.connections = load.accounts"

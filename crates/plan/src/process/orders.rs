@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub enum Wire {
     /// JSON in WebSocket text frames, as docs/internals/wire.md defines it.
     WebsocketJson,
-    /// SBE, as docs/internals/sbe.md defines it; tickpath's own client.
+    /// SBE, as docs/internals/sbe.md defines it.
     Sbe,
     /// The raw echo, with messages of these lengths.
     Raw(MessageBytes),

@@ -49,7 +49,7 @@ pub struct Subject {
     /// Whether it and the exchange that is started for it speak TLS; so do all where the scenario's
     /// `tls` is set.
     pub tls: bool,
-    /// Dialect of its orders: `json`, or with tickpath's own client `sbe`.
+    /// Dialect of its orders: `json` or `sbe`. A client that lacks it ends with an error.
     pub dialect: Dialect,
     /// For `network`: on which socket its thread runs, and where the interface's interrupts go.
     pub placement: Placement,
