@@ -42,13 +42,11 @@ final class Desk {
     private final boolean writesInNextTurn;
     private final boolean isOpen;
     private final Lane[] lanes;
-    private final Forms forms;
+    private final Dialect dialect;
     private final Recorder recorder;
     private final Usage usage;
-    private final SplitMix64 masks;
     private final byte[] scratch = new byte[Lane.WAITING_BYTES_MAX];
     private final Order[] slots = new Order[IN_FLIGHT_MAX];
-    private final Reply reply = new Reply();
     private final Lane[] dirty;
     private int dirtyCount;
     /**
@@ -65,17 +63,16 @@ final class Desk {
     private String complaint;
 
     Desk(final Clock clock, final ManualIoEventLoop loop, final Transport transport, final Plan plan, final List<Lane> lanes,
-            final Forms forms, final Recorder recorder, final Usage usage) {
+            final Dialect dialect, final Recorder recorder, final Usage usage) {
         this.clock = clock;
         this.loop = loop;
-        this.forms = forms;
+        this.dialect = dialect;
         this.recorder = recorder;
         this.usage = usage;
         this.lanes = lanes.toArray(Lane[]::new);
         spins = plan.spins();
         isOpen = plan.load().open();
         writesInNextTurn = transport.writesInNextTurn();
-        masks = new SplitMix64(forms.nonce());
         dirty = new Lane[lanes.size()];
         queued = new Lane[lanes.size()];
         Arrays.setAll(slots, slot -> new Order());
@@ -101,7 +98,7 @@ final class Desk {
         order.orderIntendedNs = intendedNs;
         order.orderSequence = ++sequence;
         order.order = Order.IN_FLIGHT;
-        append(lane, forms.order(account), order, number << 1, intendedNs);
+        append(lane, order, number << 1, intendedNs);
         return true;
     }
 
@@ -118,20 +115,21 @@ final class Desk {
         order.cancelIntendedNs = intendedNs;
         order.cancelSequence = ++sequence;
         order.cancel = Order.IN_FLIGHT;
-        append(lane, forms.cancel(order.account), order, number << 1 | CANCEL_BIT, intendedNs);
+        append(lane, order, number << 1 | CANCEL_BIT, intendedNs);
         return true;
     }
 
-    private void append(final Lane lane, final Form form, final Order order, final long message, final long intendedNs) {
-        form.encode(scratch, message >> 1, (int) masks.bits());
-        lane.append(scratch, form.bytes(), message);
+    private void append(final Lane lane, final Order order, final long message, final long intendedNs) {
+        final boolean isOrder = (message & CANCEL_BIT) == 0;
+        final int bytes = dialect.encode(scratch, isOrder, message >> 1, order.account);
+        lane.append(scratch, bytes, message);
         if (lane.unanswered == 0) {
             lane.quietSinceNs = clock.nowNs();
         }
         lane.unanswered++;
         unanswered++;
         makeDirty(lane);
-        counts.length((message & CANCEL_BIT) == 0 ? Counts.ORDER : Counts.CANCEL, form.bytes());
+        counts.length(isOrder ? Counts.ORDER : Counts.CANCEL, bytes);
         if (order.measured) {
             counts.sent++;
         } else {
@@ -225,45 +223,11 @@ final class Desk {
     /** Reads the messages that arrived on a lane. Netty calls it within {@link #await}. */
     void received(final Lane lane) {
         lane.quietSinceNs = lane.stamp.readNs();
-        final FrameReader reader = lane.reader;
-        int opcode = reader.next();
-        while (opcode >= 0 && !broken) {
-            switch (opcode) {
-                case WebSocket.TEXT -> text(lane, reader);
-                case WebSocket.PING -> pong(lane, reader);
-                case WebSocket.PONG -> { }
-                case WebSocket.CLOSE -> fail(lane, "the exchange closed it: " + reader.closeReason());
-                default -> unexpected("a binary message");
-            }
-            opcode = reader.next();
-        }
-        if (opcode == FrameReader.BROKEN) {
-            fail(lane, reader.complaint());
-        }
+        dialect.received(lane, this);
     }
 
-    private void text(final Lane lane, final FrameReader reader) {
-        final String wrong = reply.read(reader.payload(), reader.payloadAt(), reader.payloadEnd());
-        if (wrong != null) {
-            fail(lane, wrong);
-            return;
-        }
-        switch (reply.type()) {
-            case BOOKED, CANCELLED, REJECTED -> report(lane, reader, reply.type());
-            case AUTHENTICATED, SUBSCRIPTIONS -> { }
-            default -> unexpected(reader.text());
-        }
-    }
-
-    private void report(final Lane lane, final FrameReader reader, final Reply.Type type) {
-        final long number = reply.number(forms.ids());
-        if (number == ClientIds.FOREIGN) {
-            unexpected("a reply about an order that is not ours: " + reader.text());
-            return;
-        }
-        if (type == Reply.Type.REJECTED && complaint == null) {
-            complaint = "rejected: " + reader.text();
-        }
+    /** Takes a reply to a message of an order; {@code reader} has it. */
+    void report(final Lane lane, final StreamReader reader, final Reply.Type type, final long number) {
         final Order order = slots[(int) (number % IN_FLIGHT_MAX)];
         // Replies come in order, so a rejection belongs to the message that was sent first.
         final boolean isOrder =
@@ -296,7 +260,7 @@ final class Desk {
         }
     }
 
-    private void record(final Order order, final boolean isOrder, final FrameReader reader) {
+    private void record(final Order order, final boolean isOrder, final StreamReader reader) {
         final long atNs = reader.frameNs();
         if (isOrder) {
             counts.length(Counts.ORDER_REPLY, reader.frameBytes());
@@ -315,14 +279,19 @@ final class Desk {
         }
     }
 
-    private void pong(final Lane lane, final FrameReader reader) {
-        final byte[] payload = Arrays.copyOfRange(reader.payload(), reader.payloadAt(), reader.payloadEnd());
-        lane.append(WebSocket.clientFrame(WebSocket.PONG, payload, (int) masks.bits()));
+    /** Sends what a dialect must answer at once, with the next {@link #flush}. */
+    void answer(final Lane lane, final byte[] bytes) {
+        lane.append(bytes);
         makeDirty(lane);
     }
 
-    private void unexpected(final String what) {
+    void unexpected(final String what) {
         counts.unexpected++;
+        complain(what);
+    }
+
+    /** Keeps the first complaint. */
+    void complain(final String what) {
         if (complaint == null) {
             complaint = what;
         }

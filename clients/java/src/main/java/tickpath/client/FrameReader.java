@@ -1,22 +1,12 @@
 package tickpath.client;
 
-import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/**
- * Takes WebSocket frames out of a stream. Bytes go into one flat array, where a message is read in
- * place; unread bytes move to the front when the array is full.
- */
-final class FrameReader {
+/** Takes WebSocket frames out of a stream. */
+final class FrameReader extends StreamReader {
     /** Limit on the length of a message. */
     static final int MESSAGE_BYTES_MAX = 128 * 1024;
-
-    /** No frame is complete yet. */
-    static final int NONE = -1;
-
-    /** The stream is malformed; {@link #complaint} has the reason. */
-    static final int BROKEN = -2;
 
     private static final int FIN = 0x80;
     private static final int RESERVED = 0x70;
@@ -25,49 +15,17 @@ final class FrameReader {
     private static final int MEDIUM_MAX = 0xffff;
     private static final String OVERLONG = "a frame's length has more bytes than it needs";
 
-    private byte[] bytes = new byte[2 * MESSAGE_BYTES_MAX];
-    private int start;
-    private int end;
-    /** Stamp of the read that returned the first unread byte. */
-    private long firstByteNs;
-    private long lastReadNs;
-
     private byte[] payload;
     private int payloadAt;
     private int payloadEnd;
-    private int frameBytes;
-    private long frameNs;
-    private String complaint;
 
     private ByteArrayOutputStream fragments;
     private int fragmentsOpcode;
     private int fragmentsFrameBytes;
     private long fragmentsNs;
 
-    /** Appends the bytes of one read. */
-    void fill(final ByteBuf read, final long stampNs) {
-        if (start == end) {
-            start = 0;
-            end = 0;
-            firstByteNs = stampNs;
-        }
-        lastReadNs = stampNs;
-        final int length = read.readableBytes();
-        if (bytes.length - end < length) {
-            makeRoom(length);
-        }
-        read.readBytes(bytes, end, length);
-        end += length;
-    }
-
-    private void makeRoom(final int length) {
-        final int unread = end - start;
-        // A read is shorter than half of the array, so a load allocates nothing here.
-        final byte[] roomy = bytes.length - unread < length ? new byte[2 * (unread + length)] : bytes;
-        System.arraycopy(bytes, start, roomy, 0, unread);
-        bytes = roomy;
-        start = 0;
-        end = unread;
+    FrameReader() {
+        super(2 * MESSAGE_BYTES_MAX);
     }
 
     /** The opcode of the next message; {@link #NONE} or {@link #BROKEN}. */
@@ -135,11 +93,7 @@ final class FrameReader {
         payload = bytes;
         payloadAt = start + header;
         payloadEnd = payloadAt + (int) length;
-        frameBytes = header + (int) length;
-        frameNs = firstByteNs;
-        start = payloadEnd;
-        // The next frame begins in bytes of the last read.
-        firstByteNs = lastReadNs;
+        take(header + (int) length);
         return checked(first & 0x0f, (first & FIN) != 0, (int) length);
     }
 
@@ -181,11 +135,6 @@ final class FrameReader {
         return fragmentsOpcode;
     }
 
-    private int broken(final String why) {
-        complaint = why;
-        return BROKEN;
-    }
-
     /** The payload as text. It allocates. */
     String text() {
         return new String(payload, payloadAt, payloadEnd - payloadAt, StandardCharsets.UTF_8);
@@ -210,20 +159,6 @@ final class FrameReader {
 
     int payloadEnd() {
         return payloadEnd;
-    }
-
-    /** Length of the message on the stream. */
-    int frameBytes() {
-        return frameBytes;
-    }
-
-    /** Stamp of the read that returned its first byte. */
-    long frameNs() {
-        return frameNs;
-    }
-
-    String complaint() {
-        return complaint;
     }
 
     /**

@@ -17,7 +17,6 @@ final class Lane extends ChannelInboundHandlerAdapter {
     private static final int MESSAGES_MAX = CAPACITY_BYTES / 64;
 
     final int index;
-    final FrameReader reader = new FrameReader();
     final SocketStamp stamp;
     Channel channel;
 
@@ -30,6 +29,7 @@ final class Lane extends ChannelInboundHandlerAdapter {
     /** The highest sequence number answered so far, to detect replies out of order. */
     long answeredSequence;
 
+    private final StreamReader reader;
     /** Null while logging on. */
     private Desk desk;
     /** The reason of the connection's end; null while it is open. */
@@ -44,8 +44,9 @@ final class Lane extends ChannelInboundHandlerAdapter {
     private int fillingCount;
     private int writingCount;
 
-    Lane(final int index, final Clock clock) {
+    Lane(final int index, final StreamReader reader, final Clock clock) {
         this.index = index;
+        this.reader = reader;
         stamp = new SocketStamp(clock);
     }
 

@@ -11,6 +11,7 @@ import tickpath.shared.Scheduling;
 /**
  * A plan, as {@code clients/CONTRACT.md} describes it. Unknown keys are ignored.
  *
+ * @param sbe orders in SBE; otherwise JSON over WebSocket
  * @param spins wait without sleeping
  * @param uring over io_uring; otherwise the command line decides
  * @param core core of the measuring thread; empty: don't pin
@@ -21,6 +22,7 @@ record Plan(
         String subject,
         String host,
         int port,
+        boolean sbe,
         boolean spins,
         boolean uring,
         OptionalInt core,
@@ -77,8 +79,9 @@ record Plan(
     static Plan parse(final String line) throws ClientException {
         final PlanKeys keys = PlanKeys.of(line);
         final String wire = keys.string("wire");
-        if (!wire.equals("websocket-json")) {
-            throw new ClientException("`wire` is \"" + wire + "\": this client speaks websocket-json");
+        final boolean sbe = wire.equals("sbe");
+        if (!sbe && !wire.equals("websocket-json")) {
+            throw new ClientException("`wire` is \"" + wire + "\": this client speaks websocket-json and sbe");
         }
         if (keys.has("inject")) {
             throw new ClientException("the plan asks to `inject` faults: only `tickpath trade` can");
@@ -87,17 +90,23 @@ record Plan(
         if (!BACKENDS.contains(backend)) {
             throw new ClientException("`backend` is \"" + backend + "\": this client has " + String.join(", ", BACKENDS));
         }
+        final Load load = load(keys.keys("load"));
+        if (sbe && load.connections() != load.accounts()) {
+            throw new ClientException("`load.connections` is " + load.connections()
+                    + ": a session of SBE has one account, so it must be `load.accounts`");
+        }
         final String target = keys.string("target");
         final int colon = target.lastIndexOf(':');
         return new Plan(
                 keys.string("subject"),
                 host(target, colon),
                 port(target, colon),
+                sbe,
                 backend.contains("spin"),
                 backend.contains("io_uring"),
                 keys.core("core"),
                 Scheduling.parse(keys.string("scheduling")),
-                load(keys.keys("load")),
+                load,
                 keys.number("warm_up_seconds", 0, SECONDS_MAX),
                 keys.number("seconds", 0, SECONDS_MAX),
                 Path.of(keys.string("hlog")),
@@ -108,7 +117,7 @@ record Plan(
     /** The plan of a rehearsal: against {@code port} on this machine, without a log. */
     Plan rehearsal(final int port, final Load rehearsed, final double rehearsalSeconds) {
         return new Plan(
-                subject, "127.0.0.1", port, spins, uring, core, Scheduling.INHERITED, rehearsed, rehearsalSeconds / 2,
+                subject, "127.0.0.1", port, sbe, spins, uring, core, Scheduling.INHERITED, rehearsed, rehearsalSeconds / 2,
                 rehearsalSeconds / 2, null, null, false);
     }
 

@@ -36,7 +36,7 @@ final class Rehearsal {
         final int lanes = Math.min(load.connections(), LANES_MAX);
         return new Plan.Load(
                 load.open(), Math.min(Math.max(load.ratePerSecond(), RATE_PER_SECOND_MIN), 2 * RATE_PER_SECOND_MIN),
-                load.arrival(), load.burst(), load.seed(), lanes, lanes, load.cancelAfter(), load.instrument(), load.side(),
+                load.arrival(), load.burst(), load.seed(), lanes, lanes, load.cancelAfter(), StubExchange.INSTRUMENT, load.side(),
                 load.price(), load.amount(), load.firstToken());
     }
 }

@@ -35,15 +35,15 @@ final class Run {
     JsonObject go() throws ClientException, IOException, InterruptedException {
         final ManualIoEventLoop loop = new ManualIoEventLoop(Thread.currentThread(), transport.handlers());
         try (Usage usage = new Usage()) {
-            final Forms forms = new Forms(plan.load(), nonce);
-            final List<Lane> lanes = new LogOn(loop, transport, plan, forms, clock, stop).lanes();
-            return measure(loop, lanes, forms, usage);
+            final Dialect dialect = Dialect.of(plan, nonce);
+            final List<Lane> lanes = new LogOn(loop, transport, plan, dialect, clock, stop).lanes();
+            return measure(loop, lanes, dialect, usage);
         } finally {
             end(loop);
         }
     }
 
-    private JsonObject measure(final ManualIoEventLoop loop, final List<Lane> lanes, final Forms forms, final Usage usage)
+    private JsonObject measure(final ManualIoEventLoop loop, final List<Lane> lanes, final Dialect dialect, final Usage usage)
             throws ClientException, IOException, InterruptedException {
         final boolean isLong = plan.seconds() > Histograms.SECONDS_IN_MEMORY_MAX;
         final boolean watched = plan.progress() && lines != null;
@@ -52,7 +52,7 @@ final class Run {
         final Histograms histograms =
                 new Histograms(recorder, plan.subject(), plan.hlog(), isLong, progress, clock.nowNs(), stop::set);
         histograms.begin();
-        final Desk desk = new Desk(clock, loop, transport, plan, lanes, forms, recorder, usage);
+        final Desk desk = new Desk(clock, loop, transport, plan, lanes, dialect, recorder, usage);
         // Last, so that the set-up above does not run in a real-time class.
         Placement.schedule(Placement.threadId(), plan.scheduling());
         final boolean complete;

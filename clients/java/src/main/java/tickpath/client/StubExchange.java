@@ -20,6 +20,8 @@ import java.util.stream.IntStream;
  */
 final class StubExchange implements AutoCloseable {
     private static final int BACKLOG = 64;
+    /** Its instrument. */
+    static final String INSTRUMENT = "BTC_USDT";
 
     private final ServerSocket listener;
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
@@ -67,6 +69,9 @@ final class StubExchange implements AutoCloseable {
             socket.setTcpNoDelay(true);
             final DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16));
             final OutputStream out = socket.getOutputStream();
+            if (speaksSbe(in)) {
+                new StubSbe(INSTRUMENT, orders, cancels).serve(in, out);
+            }
             upgrade(in, out);
             while (true) {
                 final String message = message(in);
@@ -79,6 +84,14 @@ final class StubExchange implements AutoCloseable {
         } catch (final IOException e) {
             // The rehearsal is over.
         }
+    }
+
+    /** A frame's length begins with a zero, and an HTTP request with a letter. */
+    private static boolean speaksSbe(final DataInputStream in) throws IOException {
+        in.mark(1);
+        final int first = in.readUnsignedByte();
+        in.reset();
+        return first == 0;
     }
 
     private static void upgrade(final DataInputStream in, final OutputStream out) throws IOException {

@@ -26,13 +26,17 @@ class AllocationTest {
     private static final long BYTES_OF_NETTY = 100;
 
     @ParameterizedTest
-    @CsvSource({"EPOLL, ping-pong", "EPOLL, open", "IO_URING, ping-pong", "IO_URING, open"})
-    void nothingIsAllocatedForAMessage(final Transport transport, final String model) throws Exception {
+    @CsvSource({
+        "EPOLL, ping-pong, websocket-json", "EPOLL, open, websocket-json", "IO_URING, ping-pong, websocket-json",
+        "IO_URING, open, websocket-json", "EPOLL, ping-pong, sbe", "EPOLL, open, sbe"
+    })
+    void nothingIsAllocatedForAMessage(final Transport transport, final String model, final String wire) throws Exception {
         assumeTrue(transport.unavailable() == null, () -> transport + ": " + transport.unavailable());
         final FutureTask<JsonObject> task = new FutureTask<>(() -> {
             try (StubExchange exchange = new StubExchange()) {
                 final Plan plan = new Plans(model, exchange.port(), directory.resolve("001.hlog"))
-                        .withLoad("rate_per_second", 10_000.0).with("seconds", 2).plan();
+                        .withLoad("rate_per_second", 10_000.0).withLoad("accounts", 2).with("wire", wire)
+                        .with("seconds", 2).plan();
                 final Clock clock = new Clock();
                 final Stop stop = new Stop();
                 Rehearsal.of(plan, transport, clock, stop);

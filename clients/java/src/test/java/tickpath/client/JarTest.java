@@ -184,7 +184,7 @@ class JarTest {
     void anErrorIsOneSentence() throws Exception {
         start(plans("open").with("wire", "raw").line(), "--plan", "-");
         assertEquals(ExitStatus.ERROR, status());
-        assertEquals("java-client: `wire` is \"raw\": this client speaks websocket-json\n", errors());
+        assertEquals("java-client: `wire` is \"raw\": this client speaks websocket-json and sbe\n", errors());
         start("", "--plan", "-");
         assertEquals(ExitStatus.ERROR, status());
         assertTrue(errors().contains("stdin was closed before the plan"));

@@ -51,7 +51,8 @@ class PlanTest {
     @Test
     void plansThatTheClientCannotCarryOutAreRejected() {
         assertRejected("this client has spin, block, io_uring, io_uring_spin", plans().with("backend", "spin2"));
-        assertRejected("speaks websocket-json", plans().with("wire", "raw"));
+        assertRejected("speaks websocket-json and sbe", plans().with("wire", "raw"));
+        assertRejected("a session of SBE has one account", plans().with("wire", "sbe").withLoad("connections", 2));
         assertRejected("`inject`", plans().with("inject", new int[] {1}));
         assertRejected("HOST:PORT", plans().with("target", "4000"));
         assertRejected("its port", plans().with("target", "localhost:x"));

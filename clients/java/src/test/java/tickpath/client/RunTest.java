@@ -110,6 +110,33 @@ class RunTest {
         }
     }
 
+    /** Each message has the number that follows, and its own instrument's; the stub checks both. */
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void ordersInSbeAreCompleteOnEachTransport(final Transport transport) throws Exception {
+        assumeAvailable(transport);
+        for (final String model : List.of("open", "ping-pong")) {
+            final JsonObject result = run(plans(model).with("wire", "sbe").withLoad("connections", 4).plan(), transport);
+            assertTrue(result.get("complete").getAsBoolean(), result.toString());
+            assertEquals(0, result.getAsJsonArray("failures").size(), result.toString());
+            final JsonObject load = result.getAsJsonObject("load");
+            assertTrue(load.get("sent").getAsLong() > 0, result.toString());
+            assertEquals(load.get("sent"), load.get("received"), result.toString());
+            final JsonObject bytes = load.getAsJsonObject("message_bytes");
+            assertEquals(134, bytes.get("order").getAsLong());
+            assertEquals(87, bytes.get("cancel").getAsLong());
+            assertEquals(130, bytes.get("order_reply").getAsLong());
+        }
+        assertEquals(exchange.orders(), exchange.cancels());
+    }
+
+    @Test
+    void anUnknownInstrumentIsNamedInSbe() throws Exception {
+        final Plan plan = plans("open").with("wire", "sbe").withLoad("connections", 4).withLoad("instrument", "ETH").plan();
+        final Exception wrong = assertThrows(Exception.class, () -> run(plan, Transport.NIO));
+        assertTrue(ErrorText.of(wrong).contains("no instrument ETH; it has OTHER, BTC_USDT"), ErrorText.of(wrong));
+    }
+
     /** The log has every latency of the measured part once, over several intervals. */
     @ParameterizedTest
     @EnumSource(Transport.class)
@@ -174,7 +201,7 @@ class RunTest {
             final Transport transport = Transport.IO_URING;
             final ManualIoEventLoop loop = new ManualIoEventLoop(Thread.currentThread(), transport.handlers());
             final Plan plan = plans("ping-pong").plan();
-            final LogOn logOn = new LogOn(loop, transport, plan, new Forms(plan.load(), 1), new Clock(), new Stop());
+            final LogOn logOn = new LogOn(loop, transport, plan, Dialect.of(plan, 1), new Clock(), new Stop());
             for (final Lane lane : logOn.lanes()) {
                 assertEquals("IoUringSocketChannel", lane.channel.getClass().getSimpleName());
             }
