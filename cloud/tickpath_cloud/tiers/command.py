@@ -62,7 +62,8 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb.add_argument("name", choices=names())
     _add_hosts(verb)
     verb.add_argument(
-        "--multicast", choices=(IGMP, STATIC), default=IGMP, help="lines of which to repeat"
+        "--multicast", choices=(IGMP, STATIC), default=IGMP,
+        help="repeat the hosts that join the group this way",
     )  # fmt: skip
     _add_stacks(sub)
 
@@ -102,7 +103,7 @@ def _add_stacks(sub: argparse._SubParsersAction) -> None:
 
 
 def _add_hosts(verb: argparse.ArgumentParser) -> None:
-    text = "of the template `hosts`, besides the hub; default 1"
+    text = "number of hosts besides the hub, for the template `hosts`; default 1"
     verb.add_argument("--hosts", type=int, default=1, metavar="N", help=text)
 
 
