@@ -7,6 +7,7 @@
 
 pub mod calendar;
 pub mod clock_bound;
+pub mod hawkes;
 pub mod kind;
 pub mod phc;
 pub mod random;

@@ -39,6 +39,11 @@ impl SplitMix64 {
     }
 }
 
+/// An exponential draw with mean 1. The logarithm comes from `libm`, not from the platform.
+pub fn exponential(random: &mut SplitMix64) -> f64 {
+    -libm::log(random.unit_open())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

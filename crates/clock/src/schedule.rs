@@ -4,6 +4,7 @@
 
 use crate::random::SplitMix64;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Distribution of messages over time at a given mean rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,20 @@ pub enum Arrival {
     Poisson,
     /// Groups of `burst` messages due at the same instant, groups evenly spaced.
     Burst,
+    /// Each message makes the next ones more likely for a while ([`crate::hawkes`]).
+    Hawkes,
+}
+
+impl Arrival {
+    /// The name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Arrival::Uniform => "uniform",
+            Arrival::Poisson => "poisson",
+            Arrival::Burst => "burst",
+            Arrival::Hawkes => "hawkes",
+        }
+    }
 }
 
 /// The largest rate a schedule takes: one message a nanosecond.
@@ -24,14 +39,24 @@ pub const RATE_PER_SECOND_MAX: f64 = 1e9;
 /// An endless sequence of intended send times, ns after the start of the run.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    arrival: Arrival,
+    steps: Steps,
     /// Mean gap between messages, ns, 32 fractional bits: the error of a day at any rate stays
     /// below one gap.
     gap_fixed: u128,
-    burst: u64,
     random: SplitMix64,
     index: u64,
     offset_fixed: u128,
+}
+
+/// The way from one message to the next.
+#[derive(Clone, Debug)]
+enum Steps {
+    Uniform,
+    Poisson,
+    /// Messages of a burst.
+    Burst(u64),
+    /// Times that were made before, ns, ascending.
+    Times(Arc<[u64]>),
 }
 
 impl Schedule {
@@ -39,23 +64,37 @@ impl Schedule {
     /// [`Arrival::Burst`] only, `seed` for [`Arrival::Poisson`] only.
     ///
     /// # Panics
-    /// If the rate or the burst is out of range: the scenario was checked before.
+    /// If the rate or the burst is out of range, or for [`Arrival::Hawkes`], whose times are made
+    /// before ([`Schedule::at_times`]): the scenario was checked.
     pub fn new(rate_per_second: f64, arrival: Arrival, burst: u64, seed: u64) -> Schedule {
         assert!(rate_per_second > 0.0 && rate_per_second <= RATE_PER_SECOND_MAX);
         assert!(burst >= 1);
-        let gap_fixed = (1e9 / rate_per_second * FIXED_ONE).round() as u128;
-        let mut schedule = Schedule {
-            arrival,
-            gap_fixed,
-            burst,
-            random: SplitMix64::new(seed),
-            index: 0,
-            offset_fixed: 0,
+        let steps = match arrival {
+            Arrival::Uniform => Steps::Uniform,
+            Arrival::Poisson => Steps::Poisson,
+            Arrival::Burst => Steps::Burst(burst),
+            Arrival::Hawkes => panic!("a schedule of bursts has parameters of its own"),
         };
+        let gap_fixed = (1e9 / rate_per_second * FIXED_ONE).round() as u128;
+        let random = SplitMix64::new(seed);
+        let mut schedule = Schedule { steps, gap_fixed, random, index: 0, offset_fixed: 0 };
         if arrival == Arrival::Poisson {
             schedule.offset_fixed = schedule.exponential_gap();
         }
         schedule
+    }
+
+    /// A schedule at these times, ns after the start, ascending. After the last one it stands
+    /// still. Copies share the times.
+    pub fn at_times(times_ns: Arc<[u64]>) -> Schedule {
+        let first_ns = times_ns.first().copied().unwrap_or(0);
+        Schedule {
+            steps: Steps::Times(times_ns),
+            gap_fixed: 0,
+            random: SplitMix64::new(0),
+            index: 0,
+            offset_fixed: u128::from(first_ns) << 32,
+        }
     }
 
     /// When the next message is due, ns after the start.
@@ -74,12 +113,17 @@ impl Schedule {
     #[inline]
     pub fn advance(&mut self) {
         self.index += 1;
-        match self.arrival {
-            Arrival::Uniform => self.offset_fixed += self.gap_fixed,
-            Arrival::Poisson => self.offset_fixed += self.exponential_gap(),
-            Arrival::Burst => {
-                if self.index.is_multiple_of(self.burst) {
-                    self.offset_fixed += self.gap_fixed * u128::from(self.burst);
+        match &self.steps {
+            Steps::Uniform => self.offset_fixed += self.gap_fixed,
+            Steps::Poisson => self.offset_fixed += self.exponential_gap(),
+            Steps::Burst(burst) => {
+                if self.index.is_multiple_of(*burst) {
+                    self.offset_fixed += self.gap_fixed * u128::from(*burst);
+                }
+            }
+            Steps::Times(times_ns) => {
+                if let Some(time_ns) = times_ns.get(self.index as usize) {
+                    self.offset_fixed = u128::from(*time_ns) << 32;
                 }
             }
         }
@@ -145,5 +189,13 @@ mod tests {
     fn bursts_are_due_together_and_keep_the_mean_rate() {
         let schedule = Schedule::new(1_000_000.0, Arrival::Burst, 3, 0);
         assert_eq!(offsets(schedule, 7), [0, 0, 0, 3_000, 3_000, 3_000, 6_000]);
+    }
+
+    #[test]
+    fn times_that_were_made_are_kept_and_the_last_one_stays() {
+        let schedule = Schedule::at_times([3, 3, 50].into());
+        assert_eq!(offsets(schedule.clone(), 5), [3, 3, 50, 50, 50]);
+        assert_eq!(schedule.index(), 0);
+        assert_eq!(offsets(Schedule::at_times([].into()), 2), [0, 0]);
     }
 }

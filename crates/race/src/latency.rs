@@ -1,6 +1,7 @@
 //! Latencies: from what a participant sees to its order at the matching engine.
 
-use crate::random::{exponential, generator};
+use crate::random::generator;
+use clock::random::exponential;
 use record::race::RaceLatency;
 
 /// Length of a block of recorded latencies: a log has an interval a second.

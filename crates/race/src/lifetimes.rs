@@ -1,7 +1,6 @@
 //! Orders that rest for a while and leave: most for microseconds, some for seconds.
 
-use crate::random::exponential;
-use clock::random::SplitMix64;
+use clock::random::{SplitMix64, exponential};
 
 /// The shortest lifetime, ns.
 const LEAST_NS: f64 = 1e3;

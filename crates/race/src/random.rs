@@ -10,11 +10,6 @@ pub(crate) fn generator(seed: u64, stream: u64, number: u64) -> SplitMix64 {
     SplitMix64::new({ stream }.bits() ^ number.wrapping_mul(0xD6E8_FEB8_6659_FD93))
 }
 
-/// An exponential draw with mean 1.
-pub(crate) fn exponential(random: &mut SplitMix64) -> f64 {
-    -libm::log(random.unit_open())
-}
-
 /// A geometric draw, 1 or more, with this mean, at least 1.
 pub(crate) fn geometric(random: &mut SplitMix64, mean: f64) -> i64 {
     if mean <= 1.0 {

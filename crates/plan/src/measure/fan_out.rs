@@ -7,7 +7,7 @@ use crate::process::fan_out::{
 };
 use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::tables::load::Model;
+use crate::tables::load::{Model, check_plain};
 use crate::tables::subject::Subject;
 
 /// The kind.
@@ -55,6 +55,7 @@ impl Measurement for FanOut {
 
     fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         scenario.load.check()?;
+        check_plain("load.arrival", scenario.load.arrival)?;
         scenario.fan_out.check()?;
         let backend = &scenario.exchange.backend;
         let why = "a replicator polls its sockets or sleeps on them: spin or block";

@@ -5,7 +5,7 @@ use crate::measure::measurement::{Measurement, Words};
 use crate::process::ipc::{Ends, MESSAGE, find_for};
 use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
-use crate::tables::load::Model;
+use crate::tables::load::{Model, check_plain};
 use crate::tables::subject::Subject;
 
 /// The kind.
@@ -42,6 +42,7 @@ impl Measurement for Ipc {
 
     fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         scenario.load.check()?;
+        check_plain("load.arrival", scenario.load.arrival)?;
         Ok(scenario.ipc.check()?)
     }
 

@@ -27,6 +27,10 @@ impl Measurement for Network {
             "load.rate_per_second",
             "load.arrival",
             "load.burst",
+            "load.branching",
+            "load.decay_us",
+            "load.slow_branching",
+            "load.slow_decay_us",
             "load.seed",
             "load.accounts",
             "load.connections",
@@ -88,6 +92,7 @@ impl Measurement for Network {
 
     fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         scenario.load.check()?;
+        scenario.load.check_schedule(scenario.warm_up_seconds, scenario.seconds)?;
         checks::exchange(scenario)?;
         scenario.request.check()?;
         let messages = self.messages(scenario, scenario.seconds);

@@ -69,6 +69,7 @@ impl Measurement for Orders {
 
     fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         scenario.load.check()?;
+        scenario.load.check_schedule(scenario.warm_up_seconds, scenario.seconds)?;
         require(
             !scenario.find_rate || scenario.load.model == Model::Open,
             "find_rate",

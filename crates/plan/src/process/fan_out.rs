@@ -2,6 +2,7 @@
 
 use crate::range::{OutOfRange, require, within};
 use crate::tables::fan_out::{ARRIVALS_MAX, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, SUBSCRIBERS_MAX};
+use crate::tables::load::check_plain;
 use clock::schedule::Arrival;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,7 @@ impl FanOutPlan {
         let bytes = MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX;
         within("message_bytes", self.message_bytes, bytes, "a message has {} bytes")?;
         within("subscribers", self.subscribers, 1..=SUBSCRIBERS_MAX, "there are {}")?;
+        check_plain("arrival", self.arrival)?;
         check_arrivals(self.messages, self.subscribers)
     }
 }

@@ -5,6 +5,7 @@ use crate::range::{OutOfRange, require, within};
 use crate::tables::ipc::{
     BLOCK_BYTES_MAX, KEYS_MAX, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, SLOTS_MAX,
 };
+use crate::tables::load::check_plain;
 use clock::schedule::{Arrival, Schedule};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -192,6 +193,7 @@ impl IpcPlan {
             rate,
             "messages a second are above 0 and at most 1e9",
         )?;
+        check_plain("arrival", self.arrival)?;
         require(self.burst >= 1, "burst", self.burst, "a burst is at least 1 message")?;
         let all = self.warm_up_messages.saturating_add(self.messages);
         require(

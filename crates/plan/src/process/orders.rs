@@ -157,7 +157,8 @@ impl OrdersPlan {
             "bare",
             "takes load.model = \"ping-pong\" with one account on one connection",
         )?;
-        check_seconds(self.warm_up_seconds, self.seconds)
+        check_seconds(self.warm_up_seconds, self.seconds)?;
+        self.load.check_schedule(self.warm_up_seconds, self.seconds)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::faults::DatagramHarm;
 use crate::range::{OutOfRange, require, within};
+use crate::tables::load::check_plain;
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use host::placement::Cores;
 use serde::{Deserialize, Serialize};
@@ -176,6 +177,7 @@ impl Flow {
         require(rate > 0.0 && rate <= RATE_PER_SECOND_MAX, "flow.rate_per_second", rate, why)?;
         let speeds = 1.0 / SPEED_MAX..=SPEED_MAX;
         within("flow.speed", self.speed, speeds, "{} times the recorded pace")?;
+        check_plain("flow.arrival", self.arrival)?;
         within("flow.burst", self.burst, 1..=BURST_MAX, "a burst is {} inputs")?;
         let why = "only what was recorded has a pace of its own: name a Databento MBO file with \
                    flow.source, or set flow.pace=fixed";

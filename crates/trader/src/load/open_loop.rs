@@ -28,9 +28,12 @@ const GUARD_SHARE_OF_GAP: f64 = 0.01;
 pub(crate) const WAIT_NS_MAX: u64 = 50_000_000;
 
 /// The schedule of messages: `cancel_after` orders, their cancels, the next orders.
-struct Agenda {
+pub(crate) struct Agenda {
     schedule: Schedule,
     start_ns: u64,
+    /// Its end, ns after the start.
+    end_ns: u64,
+    rate_per_second: f64,
     cancel_after: u64,
     accounts: u64,
     warm_up_messages: u64,
@@ -41,11 +44,14 @@ struct Agenda {
 }
 
 impl Agenda {
-    fn new(load: &Load, warm_up_seconds: f64, seconds: f64, start_ns: u64) -> Agenda {
+    /// Makes the schedule, which may take seconds: call it before connecting.
+    pub(crate) fn new(load: &Load, warm_up_seconds: f64, seconds: f64) -> Agenda {
         let warm_up_messages = load.messages(warm_up_seconds);
         Agenda {
-            schedule: Schedule::new(load.rate_per_second, load.arrival, load.burst, load.seed),
-            start_ns,
+            schedule: load.schedule(warm_up_seconds, seconds),
+            start_ns: 0,
+            end_ns: ((warm_up_seconds + seconds) * 1e9) as u64,
+            rate_per_second: load.rate_per_second,
             cancel_after: load.cancel_after,
             accounts: load.accounts as u64,
             warm_up_messages,
@@ -134,15 +140,12 @@ impl Agenda {
 /// Runs the load; returns whether it was completed.
 pub(crate) fn run<E: OrderProtocol>(
     desk: &mut Desk<E>,
-    load: &Load,
-    warm_up_seconds: f64,
-    seconds: f64,
+    mut agenda: Agenda,
     stop: &AtomicBool,
 ) -> bool {
-    let start_ns = desk.clock.now_ns() + LEAD_NS;
-    let mut agenda = Agenda::new(load, warm_up_seconds, seconds, start_ns);
-    desk.load.rate_per_second_offered = Some(load.rate_per_second);
-    let end_ns = start_ns + ((warm_up_seconds + seconds) * 1e9) as u64 + OVERRUN_NS_MAX;
+    agenda.start_ns = desk.clock.now_ns() + LEAD_NS;
+    desk.load.rate_per_second_offered = Some(agenda.rate_per_second);
+    let end_ns = agenda.start_ns + agenda.end_ns + OVERRUN_NS_MAX;
     while !agenda.is_over() && desk.failure.is_none() && !stop.load(Ordering::Relaxed) {
         agenda.send_due(desk);
         let now_ns = desk.clock.now_ns();
@@ -160,7 +163,7 @@ pub(crate) fn run<E: OrderProtocol>(
         desk.expire(now_ns);
         desk.check_silence(now_ns);
     }
-    desk.load.rate_per_second_achieved = desk.achieved(load.rate_per_second);
+    desk.load.rate_per_second_achieved = desk.achieved(agenda.rate_per_second);
     let complete = agenda.is_over() && desk.failure.is_none();
     agenda.wind_up(desk);
     drain(desk);

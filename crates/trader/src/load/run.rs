@@ -9,7 +9,8 @@ use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
 use crate::load::stamping::Stamping;
-use crate::load::{bare, one_way, open_loop, ping_pong};
+use crate::load::open_loop::{self, Agenda};
+use crate::load::{bare, one_way, ping_pong};
 use crate::stamped;
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
@@ -189,6 +190,9 @@ fn measure_over<E: OrderProtocol>(
     mut entry: E,
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
+    let load = &plan.load;
+    let agenda = (load.model == Model::Open)
+        .then(|| Agenda::new(load, plan.warm_up_seconds, plan.seconds));
     let (streams, ids) = open_streams(plan, stop, clock, &mut entry)?;
     let stack = streams.stack().map(|stack| format!("client: {stack}"));
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
@@ -220,12 +224,10 @@ fn measure_over<E: OrderProtocol>(
     if let Some(drain) = drain_of_ways {
         reporter.start(drain, start_ns);
     }
-    let load = &plan.load;
-    let run = match load.model {
-        Model::Open => open_loop::run,
-        Model::PingPong => ping_pong::run,
+    let complete = match agenda {
+        Some(agenda) => open_loop::run(&mut desk, agenda, stop),
+        None => ping_pong::run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop),
     };
-    let complete = run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop);
     let measured_from_ns = desk.measured_from_ns;
     let (mut counted, failure, entry, ways) = desk.finish();
     counted.model = load.model.name().to_owned();

@@ -6,6 +6,7 @@ mod row;
 pub use self::row::{Book, ROWS, Row, Serves, find_row};
 
 use crate::range::{OutOfRange, require, within};
+use crate::tables::load::check_plain;
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX, Schedule};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -164,6 +165,7 @@ impl Timing {
         let rate = self.rate_per_second;
         let why = "operations a second are above 0 and at most 1e9";
         require(rate > 0.0 && rate <= RATE_PER_SECOND_MAX, "rate_per_second", rate, why)?;
+        check_plain("load.arrival", self.arrival)?;
         require(self.burst > 0, "burst", self.burst, "a burst is at least one")?;
         in_memory(self.operations.saturating_add(self.warm_up_operations))
     }
