@@ -49,16 +49,18 @@ impl Lane {
 }
 
 impl<E: OrderProtocol> Desk<E> {
-    /// Writes what was appended, one call per lane.
+    /// Writes what was appended, one call per lane, the lane of the earliest message first.
     #[inline]
     pub(crate) fn flush(&mut self) {
-        while let Some(lane) = self.dirty.pop() {
+        for place in 0..self.dirty.len() {
+            let lane = self.dirty[place];
             self.lanes[lane].dirty = false;
             // A lane with a full socket is written when the socket is ready again.
             if !self.lanes[lane].watched && !self.lanes[lane].bytes.is_empty() {
                 self.flush_lane(lane);
             }
         }
+        self.dirty.clear();
     }
 
     /// The first stamp of invariant 6, the last instruction before the write, for every message of
