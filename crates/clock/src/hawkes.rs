@@ -97,9 +97,9 @@ impl Arrivals {
     }
 }
 
-/// The due times of `count` messages at exactly that mean rate, ns after the start, ascending from 0:
-/// the first events of the process, with all times multiplied by one factor. The process alone would
-/// end early or late, and the last gap would differ from run to run.
+/// The due times of `count` messages at exactly that mean rate, ns after the start, ascending from
+/// 0: the first events of the process, with all times multiplied by one factor. By itself the
+/// process would end early or late.
 #[must_use]
 pub fn schedule_ns(process: Hawkes, seed: u64, count: usize, rate_per_second: f64) -> Vec<u64> {
     let mut arrivals = Arrivals::new(process, SplitMix64::new(seed));
@@ -183,7 +183,7 @@ mod tests {
             let last = times[19_999];
             assert!((19_000_000_000..20_000_000_000).contains(&last), "{branching}: {last}");
             let close = times.windows(2).filter(|pair| pair[1] - pair[0] < 100_000).count();
-            // Of exponential gaps 1 - exp(-0.1) = 9.5 % are shorter than a tenth of the mean.
+            // A tenth of the mean is longer than 1 - exp(-0.1) = 9.5 % of exponential gaps.
             let expected = if branching == 0.0 { 1_700..2_100 } else { 8_000..20_000 };
             assert!(expected.contains(&close), "{branching}: {close}");
             assert_eq!(times, schedule_ns(process, 7, 20_000, 1_000.0));

@@ -9,6 +9,7 @@
 //!   backend, faults, trust   values that tables and plans share
 //!   range      the error of a key that is out of range
 //!   segments   the names of the parts of a stamped round trip
+//!   intensity  the series of orders by the messages due shortly before
 //! ```
 //!
 //! Pure data: whoever starts a process and the process itself read the same types here.
@@ -19,6 +20,7 @@
 pub mod backend;
 pub mod faults;
 pub mod file;
+pub mod intensity;
 pub mod measure;
 pub mod process;
 pub mod range;

@@ -1,5 +1,6 @@
 //! `order-entry`: orders and cancels to an exchange, and their acks.
 
+use crate::intensity::INTENSITIES;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::require;
@@ -37,11 +38,15 @@ impl Measurement for Orders {
     }
 
     fn series(&self) -> Vec<&'static str> {
-        [&["order", "cancel", "cycle", "send"][..], &SEGMENTS].concat()
+        [&["order", "cancel", "cycle", "send"][..], &INTENSITIES, &SEGMENTS].concat()
     }
 
     fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
-        scenario.load.stamp_every > 0 || !SEGMENTS.contains(&series)
+        match series {
+            segment if SEGMENTS.contains(&segment) => scenario.load.stamp_every > 0,
+            by_intensity if INTENSITIES.contains(&by_intensity) => scenario.load.is_uneven(),
+            _ => true,
+        }
     }
 
     fn has_exchange(&self) -> bool {

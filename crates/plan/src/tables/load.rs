@@ -241,7 +241,8 @@ pub(crate) fn check_seconds(warm_up_seconds: f64, seconds: f64) -> Result<(), Ou
 
 /// Checks the arrival of a kind without keys for bursts.
 pub(crate) fn check_plain(key: &str, arrival: Arrival) -> Result<(), OutOfRange> {
-    let why = "only orders, and requests of network scenarios, come so: use uniform, poisson or burst";
+    let why =
+        "only orders, and requests of network scenarios, come so: use uniform, poisson or burst";
     require(arrival != Arrival::Hawkes, key, arrival.name(), why)
 }
 
@@ -271,9 +272,13 @@ mod tests {
         assert!(bad(|load| load.accounts = 0).contains("1 to 10000"));
         assert!(bad(|load| load.connections = 17).contains("set load.accounts"));
         assert!(bad(|load| load.cancel_after = 0).contains("1 to 10000"));
-        assert!(bad(|load| load.branching = 1.0).contains("load.branching = 1: a message causes 0"));
+        assert!(
+            bad(|load| load.branching = 1.0).contains("load.branching = 1: a message causes 0")
+        );
         assert!(bad(|load| load.slow_branching = 0.5).contains("slow_branching = 1.2: together"));
-        assert!(bad(|load| load.decay_us = 0.0).contains("load.decay_us = 0: an effect fades in 1"));
+        assert!(
+            bad(|load| load.decay_us = 0.0).contains("load.decay_us = 0: an effect fades in 1")
+        );
         assert!(bad(|load| load.side = "buy".into()).contains("BUY or SELL"));
         assert!(bad(|load| load.price = "1e3".into()).contains("load.price = 1e3"));
     }

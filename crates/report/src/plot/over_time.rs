@@ -6,6 +6,7 @@ use crate::plot::{Cell, HEAT_LEVELS, Line, Mark, Plot, Width, legend};
 use crate::text::number::{count, plain};
 use crate::text::words::{is_measured, is_of_subscriber};
 use maud::{Markup, html};
+use plan::intensity::place_of_series;
 use record::merge::pooling::series_of;
 use record::timeline::{Column, OverTime, ROWS_PER_DECADE, Timeline};
 use record::{Kind, RunRecord, Series, Subject};
@@ -61,7 +62,11 @@ struct Panel<'a> {
 fn panels<'a>(record: &RunRecord, timeline: &'a Timeline) -> Vec<Panel<'a>> {
     let mut panels = Vec::new();
     for subject in &record.subjects {
-        let is_drawn = |one: &&Series| is_measured(subject, one) && !is_of_subscriber(subject, one);
+        let is_drawn = |one: &&Series| {
+            is_measured(subject, one)
+                && !is_of_subscriber(subject, one)
+                && place_of_series(&one.name).is_none()
+        };
         for series in subject.series.iter().filter(is_drawn) {
             let tag = format!("{}.{}.{}", subject.name, series.name, series.kind.name());
             if let Some(over_time) = timeline.series.get(&tag) {

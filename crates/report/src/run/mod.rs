@@ -8,6 +8,7 @@ mod engine;
 mod fan_out;
 mod figures;
 mod holds;
+mod intensity;
 mod noise;
 mod over_floor;
 mod page;

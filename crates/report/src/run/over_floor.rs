@@ -1,6 +1,7 @@
 //! Time that the software adds to the raw echo of the same bytes on the same cores.
 
 use crate::text::words::Unit;
+use plan::intensity::place_of_series;
 use record::over_floor::OverFloor;
 use record::{RunRecord, Series};
 
@@ -20,7 +21,9 @@ pub(crate) fn added(record: &RunRecord) -> Vec<AddedSeries<'_>> {
     let floors = record.subjects.iter().filter(|subject| subject.is_floor());
     let subjects = record.subjects.iter().filter(|subject| !subject.is_reference()).chain(floors);
     let rows = subjects.flat_map(|subject| {
-        subject.series.iter().filter_map(|series| {
+        // Orders by intensity have a table of their own.
+        let own = subject.series.iter().filter(|series| place_of_series(&series.name).is_none());
+        own.filter_map(|series| {
             Some(AddedSeries { subject: &subject.name, series, over: series.over_floor.as_ref()? })
         })
     });

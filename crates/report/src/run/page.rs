@@ -3,7 +3,7 @@
 use crate::page;
 use crate::plot::{curves, ladder, over_time};
 use crate::run::{
-    between, bulk, context, core_matrix, engine, fan_out, figures, holds, noise, tick,
+    between, bulk, context, core_matrix, engine, fan_out, figures, holds, intensity, noise, tick,
 };
 use crate::text::words;
 use maud::{Markup, html};
@@ -33,6 +33,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         @if let Some(bulk) = bulk::grid(record) { (bulk.section()) }
         (fan_out::section(record))
         (figures::over_the_floor(record))
+        @if let Some(orders) = intensity::grid(record) { (orders.section()) }
         (between::section(record))
         (tick::section(record))
         @if draws_logs(record) {

@@ -6,6 +6,7 @@ use crate::run::core_matrix;
 use crate::run::engine;
 use crate::run::fan_out;
 use crate::run::figures::percentile_name;
+use crate::run::intensity;
 use crate::run::noise;
 use crate::run::over_floor::{self, AddedSeries};
 use crate::run::tick;
@@ -38,6 +39,9 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
     fan_out::text(&mut out, record);
     size_fit(&mut out, record);
     over_the_floor(&mut out, record);
+    if let Some(orders) = intensity::grid(record) {
+        orders.text(&mut out);
+    }
     between::text(&mut out, record);
     tick::text(&mut out, record);
     noise::text(&mut out, record);

@@ -266,12 +266,13 @@ pub(crate) fn flow(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// The series of a subject that stand in the table of latencies; stages and the subscribers of a
-/// fan-out have one of their own.
+/// The series of a subject that stand in the table of latencies; stages, orders by intensity and
+/// the subscribers of a fan-out have one of their own.
 pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
     let is_shown = |series: &&Series| {
         !matches!(series.kind, Kind::Lateness | Kind::Stage)
             && !is_of_subscriber(subject, series)
+            && plan::intensity::place_of_series(&series.name).is_none()
             && is_measured(subject, series)
     };
     subject.series.iter().filter(is_shown)

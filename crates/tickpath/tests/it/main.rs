@@ -5,6 +5,7 @@ mod audit;
 mod backtest;
 mod below;
 mod between;
+mod bursts;
 mod colour;
 mod commands;
 mod compare;

@@ -387,7 +387,11 @@ impl<E: OrderProtocol> Desk<E> {
         }
         self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
         if self.load.rate_per_second_offered.is_some() {
-            self.recorder.record(response, at_ns.saturating_sub(stamps.intended_ns));
+            let response_ns = at_ns.saturating_sub(stamps.intended_ns);
+            self.recorder.record(response, response_ns);
+            if message == Message::Order && order.further_row > 0 {
+                self.recorder.record(usize::from(order.further_row), response_ns);
+            }
         } else if message == Message::Cancel && self.has_cycle {
             self.recorder.record(CYCLE_SERVICE, at_ns.saturating_sub(order.order.sent_ns));
         }

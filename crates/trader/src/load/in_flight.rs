@@ -33,6 +33,8 @@ pub(crate) struct Order {
     pub(crate) account: usize,
     /// False in the warm-up.
     pub(crate) measured: bool,
+    /// Number of a further series for the order's response time; 0: none.
+    pub(crate) further_row: u16,
     pub(crate) order: Stamps,
     pub(crate) cancel: Stamps,
 }

@@ -7,6 +7,7 @@ mod bulk;
 mod desk;
 pub(crate) mod dialler;
 mod in_flight;
+mod intensity;
 mod lost;
 mod one_way;
 mod open_loop;

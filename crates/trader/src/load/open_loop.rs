@@ -3,9 +3,10 @@
 //! order's ack has arrived.
 
 use crate::load::desk::Desk;
+use crate::load::intensity::Intensity;
 use crate::load::session::OrderProtocol;
 use clock::schedule::Schedule;
-use plan::tables::load::Load;
+use plan::process::orders::OrdersPlan;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Time for the last replies after the last message.
@@ -41,14 +42,19 @@ pub(crate) struct Agenda {
     guard_ns: u64,
     /// The last message that was held back.
     held_back: Option<u64>,
+    intensity: Option<Intensity>,
 }
 
 impl Agenda {
-    /// Makes the schedule, which may take seconds: call it before connecting.
-    pub(crate) fn new(load: &Load, warm_up_seconds: f64, seconds: f64) -> Agenda {
+    /// Makes the schedule, which may take seconds: call it before connecting. `by_intensity` is the
+    /// first series of orders by intensity, if there are any.
+    pub(crate) fn new(plan: &OrdersPlan, by_intensity: Option<usize>) -> Agenda {
+        let (load, warm_up_seconds, seconds) = (&plan.load, plan.warm_up_seconds, plan.seconds);
         let warm_up_messages = load.messages(warm_up_seconds);
+        let schedule = load.schedule(warm_up_seconds, seconds);
         Agenda {
-            schedule: load.schedule(warm_up_seconds, seconds),
+            intensity: by_intensity.map(|row| Intensity::new(&schedule, row)),
+            schedule,
             start_ns: 0,
             end_ns: ((warm_up_seconds + seconds) * 1e9) as u64,
             rate_per_second: load.rate_per_second,
@@ -121,7 +127,7 @@ impl Agenda {
         )
     }
 
-    fn append<E: OrderProtocol>(&self, desk: &mut Desk<E>, intended_ns: u64) -> Option<()> {
+    fn append<E: OrderProtocol>(&mut self, desk: &mut Desk<E>, intended_ns: u64) -> Option<()> {
         let index = self.schedule.index();
         if index == self.warm_up_messages && !desk.measuring {
             desk.start_measuring(intended_ns);
@@ -130,7 +136,11 @@ impl Agenda {
         let first = block * self.cancel_after;
         if position < self.cancel_after {
             let number = first + position;
-            desk.order(number, (number % self.accounts) as usize, intended_ns)
+            desk.order(number, (number % self.accounts) as usize, intended_ns)?;
+            if let Some(intensity) = &mut self.intensity {
+                desk.also_record(number, intensity.row(&self.schedule));
+            }
+            Some(())
         } else {
             desk.cancel(first + position - self.cancel_after, intended_ns)
         }

@@ -3,14 +3,14 @@
 use crate::load::bulk::BulkFlows;
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
 use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address};
+use crate::load::open_loop::{self, Agenda};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
 use crate::load::stamping::Stamping;
-use crate::load::open_loop::{self, Agenda};
-use crate::load::{bare, one_way, ping_pong};
+use crate::load::{bare, intensity, one_way, ping_pong};
 use crate::stamped;
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
@@ -191,21 +191,15 @@ fn measure_over<E: OrderProtocol>(
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
     let load = &plan.load;
-    let agenda = (load.model == Model::Open)
-        .then(|| Agenda::new(load, plan.warm_up_seconds, plan.seconds));
+    let rows = Rows::of(plan, two_clocks.is_some());
+    let agenda = (load.model == Model::Open).then(|| Agenda::new(plan, rows.by_intensity));
     let (streams, ids) = open_streams(plan, stop, clock, &mut entry)?;
     let stack = streams.stack().map(|stack| format!("client: {stack}"));
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
-    let own = series(plan.wire, two_clocks.is_some());
-    let every = plan.load.stamp_every;
-    let all: Vec<Series> = match every {
-        0 => own.to_vec(),
-        _ => own.iter().cloned().chain(stamped::series()).collect(),
-    };
-    let (recorder, drain): (Recorder, Drain) = recorder::recorder(&all, plan.seconds);
+    let (recorder, drain): (Recorder, Drain) = recorder::recorder(&rows.all, plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
-    if every > 0 {
-        desk = desk.stamped(Stamping::new(every, ids.len(), own.len(), clock));
+    if let Some(row) = rows.stamped {
+        desk = desk.stamped(Stamping::new(load.stamp_every, ids.len(), row, clock));
     }
     if plan.wire.is_requests() {
         desk = desk.of_requests();
@@ -310,6 +304,27 @@ fn series(wire: Wire, two_clocks: bool) -> &'static [Series] {
         }
         wire if wire.is_requests() => &SERIES_OF_REQUESTS[..SERIES.len()],
         _ => &SERIES,
+    }
+}
+
+/// The series of a load, and the numbers of the first ones that not every load has.
+struct Rows {
+    all: Vec<Series>,
+    by_intensity: Option<usize>,
+    stamped: Option<usize>,
+}
+
+impl Rows {
+    fn of(plan: &OrdersPlan, two_clocks: bool) -> Rows {
+        let mut all = series(plan.wire, two_clocks).to_vec();
+        let mut add = |has: bool, more: &mut dyn Iterator<Item = Series>| {
+            let row = all.len();
+            has.then(|| all.extend(more)).map(|()| row)
+        };
+        let has_intensity = plan.load.is_uneven() && !plan.wire.is_requests();
+        let by_intensity = add(has_intensity, &mut intensity::series());
+        let stamped = add(plan.load.stamp_every > 0, &mut stamped::series());
+        Rows { all, by_intensity, stamped }
     }
 }
 

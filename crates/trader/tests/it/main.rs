@@ -3,6 +3,7 @@
 
 mod bare;
 mod bulk;
+mod bursts;
 mod datagrams;
 mod ends;
 mod raw;

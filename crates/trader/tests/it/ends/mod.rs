@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use transport::datagram::{DatagramSender, SendOptions};
+use transport::echo::Echo;
 use transport::echo::ticker::{TickerEcho, TickerSettings};
 use transport::inject;
 use transport::serve::{Limits, Service, serve};
@@ -106,6 +107,12 @@ pub fn quiet_exchange(clock: Clock) -> End {
         let limits = exchange.limits().serve();
         (exchange, limits)
     })
+}
+
+/// The other end of a floor of orders, with faults in its writes.
+pub fn echo(clock: Clock, harm: Inject) -> End {
+    let limits = Limits { connections_max: 100, ..Limits::default() };
+    serve_in_thread(clock, harm, move || (Echo::default(), limits))
 }
 
 /// The floor's other end.

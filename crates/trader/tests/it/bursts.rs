@@ -1,0 +1,110 @@
+//! Orders by the number of messages that were due in the millisecond before.
+
+use crate::ends::echo;
+use clock::Clock;
+use clock::schedule::Arrival;
+use plan::faults::Inject;
+use plan::intensity::{INTENSITIES, WINDOW_NS, place_of};
+use plan::process::orders::{OrdersPlan, Wire};
+use plan::tables::load::Load;
+use record::MessageBytes;
+use record::hlog::Totals;
+use std::sync::atomic::AtomicBool;
+
+/// Lengths of warm-up and measured part, s.
+const PHASES: (f64, f64) = (0.2, 1.5);
+/// Time that the other end takes for each write, us.
+const DELAY_US: u64 = 2_000;
+
+/// The latencies of that load, over the raw echo.
+fn run(load: &Load, harm: Inject) -> Totals {
+    let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
+    let end = echo(clock, harm);
+    let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
+    let plan = OrdersPlan {
+        subject: "t".into(),
+        target: end.target.clone(),
+        wire: Wire::Raw(bytes),
+        backend: "block".into(),
+        core: None,
+        scheduling: host::Scheduling::Other,
+        load: load.clone(),
+        warm_up_seconds: PHASES.0,
+        seconds: PHASES.1,
+        tls: None,
+        inject: Inject::default(),
+        bulk: None,
+        hlog: directory.path().join("001.hlog").display().to_string(),
+        progress: false,
+    };
+    let result = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
+    assert!(result.complete, "{result:?}");
+    record::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap()
+}
+
+/// Measured orders of each intensity, by a search of all due times.
+fn counted(load: &Load) -> [u64; INTENSITIES.len()] {
+    let mut schedule = load.schedule(PHASES.0, PHASES.1);
+    let warm_up = load.messages(PHASES.0) as usize;
+    let all = warm_up + load.messages(PHASES.1) as usize;
+    let times: Vec<u64> = (0..all)
+        .map(|_| {
+            let offset_ns = schedule.offset_ns();
+            schedule.advance();
+            offset_ns
+        })
+        .collect();
+    let mut counts = [0; INTENSITIES.len()];
+    let is_order = |at: &usize| (*at as u64) % (2 * load.cancel_after) < load.cancel_after;
+    for at in (warm_up..all).filter(is_order) {
+        let from_ns = times[at].saturating_sub(WINDOW_NS);
+        let before = times[..at].iter().filter(|earlier| **earlier >= from_ns).count();
+        counts[place_of(before as u64)] += 1;
+    }
+    counts
+}
+
+#[test]
+fn every_order_is_in_the_series_that_its_schedule_says() {
+    for arrival in [Arrival::Hawkes, Arrival::Poisson] {
+        let load = Load {
+            arrival,
+            rate_per_second: 3_000.0,
+            branching: 0.9,
+            accounts: 4,
+            connections: 2,
+            cancel_after: 3,
+            ..Load::default()
+        };
+        let totals = run(&load, Inject::default());
+        let of = |name: &str| totals.get(&format!("t.{name}.response")).map_or(0, |all| all.len());
+        assert_eq!(INTENSITIES.map(of), counted(&load), "{arrival:?}");
+        assert_eq!(INTENSITIES.map(of).iter().sum::<u64>(), of("order"));
+        if arrival == Arrival::Hawkes {
+            assert!(of("order@16-31") + of("order@32-63") > 100, "{:?}", counted(&load));
+        }
+    }
+}
+
+/// Eight orders are due at once, and the other end takes some time for each, one after the other:
+/// the fifth waits for four more than the first.
+#[test]
+fn orders_of_a_burst_wait_for_those_before_them() {
+    let load = Load {
+        arrival: Arrival::Burst,
+        burst: 8,
+        rate_per_second: 200.0,
+        accounts: 8,
+        connections: 8,
+        cancel_after: 8,
+        ..Load::default()
+    };
+    let totals = run(&load, Inject { delay_us: DELAY_US, ..Inject::default() });
+    let least_us = |name: &str| totals[&format!("t.{name}.response")].min() / 1_000;
+    let (first, fifth) = (least_us("order@0"), least_us("order@4-7"));
+    // The histogram keeps three digits.
+    assert!(first >= DELAY_US * 99 / 100, "{first} us");
+    assert!(fifth >= 5 * DELAY_US * 99 / 100, "{fifth} us");
+    // The first order's own noise is in the difference.
+    assert!(fifth >= first + 4 * DELAY_US - DELAY_US / 2, "{first} us, {fifth} us");
+}
