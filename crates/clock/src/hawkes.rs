@@ -2,6 +2,7 @@
 //! Logarithms come from `libm`, not from the platform, so that a seed means the same everywhere.
 
 use crate::random::{SplitMix64, exponential};
+use crate::schedule::stretched_ns;
 
 /// The most kernels of a process.
 pub const KERNELS_MAX: usize = 2;
@@ -97,20 +98,13 @@ impl Arrivals {
     }
 }
 
-/// The due times of `count` messages at exactly that mean rate, ns after the start, ascending from
-/// 0: the first events of the process, with all times multiplied by one factor. By itself the
-/// process would end early or late.
+/// The due times of `count` messages at exactly that mean rate, ns after the start: the first
+/// events of the process, stretched. By itself the process would end early or late.
 #[must_use]
 pub fn schedule_ns(process: Hawkes, seed: u64, count: usize, rate_per_second: f64) -> Vec<u64> {
     let mut arrivals = Arrivals::new(process, SplitMix64::new(seed));
-    let first = arrivals.next_seconds();
-    let mut times = vec![0.0; count];
-    for time in times.iter_mut().skip(1) {
-        *time = arrivals.next_seconds() - first;
-    }
-    let end = arrivals.next_seconds() - first;
-    let ns_per_second = count as f64 / rate_per_second * 1e9 / end;
-    times.into_iter().map(|time| (time * ns_per_second) as u64).collect()
+    let times: Vec<f64> = (0..=count).map(|_| arrivals.next_seconds()).collect();
+    stretched_ns(&times, rate_per_second)
 }
 
 /// Time to the next event of an intensity that fades; infinite if it causes none.

@@ -19,9 +19,16 @@ pub enum Arrival {
     Burst,
     /// Each message makes the next ones more likely for a while ([`crate::hawkes`]).
     Hawkes,
+    /// As events that were recorded.
+    Recorded,
 }
 
 impl Arrival {
+    /// Whether all due times are made before the run.
+    pub fn is_made_before(self) -> bool {
+        matches!(self, Arrival::Hawkes | Arrival::Recorded)
+    }
+
     /// The name in a scenario.
     pub fn name(self) -> &'static str {
         match self {
@@ -29,6 +36,7 @@ impl Arrival {
             Arrival::Poisson => "poisson",
             Arrival::Burst => "burst",
             Arrival::Hawkes => "hawkes",
+            Arrival::Recorded => "recorded",
         }
     }
 }
@@ -64,8 +72,8 @@ impl Schedule {
     /// [`Arrival::Burst`] only, `seed` for [`Arrival::Poisson`] only.
     ///
     /// # Panics
-    /// If the rate or the burst is out of range, or for [`Arrival::Hawkes`], whose times are made
-    /// before ([`Schedule::at_times`]): the scenario was checked.
+    /// If the rate or the burst is out of range, or for an arrival whose times are made before
+    /// ([`Schedule::at_times`]): the scenario was checked.
     pub fn new(rate_per_second: f64, arrival: Arrival, burst: u64, seed: u64) -> Schedule {
         assert!(rate_per_second > 0.0 && rate_per_second <= RATE_PER_SECOND_MAX);
         assert!(burst >= 1);
@@ -73,7 +81,7 @@ impl Schedule {
             Arrival::Uniform => Steps::Uniform,
             Arrival::Poisson => Steps::Poisson,
             Arrival::Burst => Steps::Burst(burst),
-            Arrival::Hawkes => panic!("a schedule of bursts has parameters of its own"),
+            Arrival::Hawkes | Arrival::Recorded => panic!("its times are made before"),
         };
         let gap_fixed = (1e9 / rate_per_second * FIXED_ONE).round() as u128;
         let random = SplitMix64::new(seed);
@@ -132,6 +140,19 @@ impl Schedule {
     fn exponential_gap(&mut self) -> u128 {
         (-self.random.unit_open().ln() * self.gap_fixed as f64) as u128
     }
+}
+
+/// The due times of messages at exactly that mean rate, ns after the start, ascending from 0: the
+/// given times, multiplied by one factor. The last of them is no message: it is where the next one
+/// would be due.
+pub fn stretched_ns(times: &[f64], rate_per_second: f64) -> Vec<u64> {
+    let (Some((end, times)), Some(first)) = (times.split_last(), times.first()) else {
+        return Vec::new();
+    };
+    let length = end - first;
+    let factor =
+        if length > 0.0 { times.len() as f64 / rate_per_second * 1e9 / length } else { 0.0 };
+    times.iter().map(|time| ((time - first) * factor) as u64).collect()
 }
 
 const FIXED_ONE: f64 = (1u64 << 32) as f64;
@@ -197,5 +218,13 @@ mod tests {
         assert_eq!(offsets(schedule.clone(), 5), [3, 3, 50, 50, 50]);
         assert_eq!(schedule.index(), 0);
         assert_eq!(offsets(Schedule::at_times([].into()), 2), [0, 0]);
+    }
+
+    #[test]
+    fn stretched_times_have_the_rate() {
+        assert_eq!(stretched_ns(&[5.0, 5.0, 6.0, 9.0], 3.0), [0, 0, 250_000_000]);
+        assert_eq!(stretched_ns(&[5.0, 5.0], 3.0), [0]);
+        assert_eq!(stretched_ns(&[5.0], 3.0), [0; 0]);
+        assert_eq!(stretched_ns(&[], 3.0), [0; 0]);
     }
 }

@@ -26,6 +26,6 @@ pub mod w1;
 mod writer;
 
 pub use databento::DatabentoError;
-pub use script::{ORDER_IDS, Script};
+pub use script::{ORDER_IDS, Script, times_ns};
 pub use settings::{FlowError, INPUTS_MAX, Pace, SPEED_MAX, Settings, Source};
 pub use writer::SkippedInputs;

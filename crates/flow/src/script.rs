@@ -1,10 +1,11 @@
 //! A flow with the times at which its inputs are due.
 
 use crate::recorded;
-use crate::settings::{FlowError, Settings, Source};
+use crate::settings::{DAY_SECONDS_MAX, FlowError, Settings, Source};
 use crate::w1::{self, MID_TICKS, SHALLOW};
 use crate::writer::{Action, SEED, SkippedInputs, Step, Writer};
 use engine::{Command, NewOrder, TimeInForce};
+use std::path::Path;
 
 /// Orders that do not rest at the start have ids above this. An exchange never numbers its clients'
 /// orders so high.
@@ -79,6 +80,16 @@ impl Script {
     pub fn skipped(&self) -> SkippedInputs {
         self.skipped
     }
+}
+
+/// The times of a recorded day's orders, changes and cancels, ns after its start, ascending.
+///
+/// # Errors
+/// [`FlowError`].
+pub fn times_ns(path: &Path) -> Result<Vec<u64>, FlowError> {
+    let settings = Settings::of_day(path, DAY_SECONDS_MAX, Settings::limits_of_day());
+    let script = Script::new(&settings)?;
+    Ok(script.steps.iter().map(|step| step.offset_ns).collect())
 }
 
 /// W1, shifted so that its middle is the instrument's.

@@ -4,11 +4,17 @@ pub use plan::tables::ticks::SPEED_MAX;
 
 use crate::databento::DatabentoError;
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
-use engine::EngineLimits;
-use std::path::PathBuf;
+use engine::{EngineLimits, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX};
+use std::path::{Path, PathBuf};
 
 /// The most inputs of a script, 32 bytes each.
 pub const INPUTS_MAX: usize = 1 << 24;
+
+/// Limits of an engine that takes a recorded day alone.
+const OPEN_ORDERS_MAX: u32 = 1 << 18;
+const PRICE_LEVELS_MAX: u32 = 1 << 14;
+/// The longest day, s.
+pub(crate) const DAY_SECONDS_MAX: f64 = 1e6;
 
 /// Source of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +104,27 @@ pub enum FlowError {
 }
 
 impl Settings {
+    /// A recorded day at its own pace, in the file's units, for an engine with these limits.
+    #[must_use]
+    pub fn of_day(path: &Path, seconds: f64, limits: EngineLimits) -> Settings {
+        Settings {
+            source: Source::DatabentoMbo(path.to_owned()),
+            pace: Pace::Recorded { speed: 1.0 },
+            seconds,
+            lots_per_unit: 1,
+            mid_ticks: 0,
+            price_ticks_max: PRICE_TICKS_MAX,
+            quantity_lots_max: QUANTITY_LOTS_MAX,
+            limits,
+        }
+    }
+
+    /// The widest limits that a day alone needs.
+    #[must_use]
+    pub fn limits_of_day() -> EngineLimits {
+        EngineLimits::matching_only(OPEN_ORDERS_MAX, PRICE_LEVELS_MAX)
+    }
+
     /// Checks the ranges.
     pub(crate) fn check(&self) -> Result<(), FlowError> {
         let ranges = match self.pace {

@@ -4,17 +4,11 @@ use crate::error::RaceError;
 use crate::hawkes;
 use crate::lifetimes::SHORT_NS;
 use crate::queue;
-use engine::{
-    Command, Engine, EngineLimits, Event, Input, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side,
-};
-use flow::{Pace, Script, Settings, Source};
+use engine::{Command, Engine, EngineLimits, Event, Input, Side};
+use flow::{Script, Settings};
 use record::race::{Arrivals, FittedKernel, FittedProcess, Lifetimes, MarketFit, QueueCheck};
 use std::collections::HashMap;
 use std::path::Path;
-
-/// Limits of an engine that takes the day alone.
-const OPEN_ORDERS_MAX: u32 = 1 << 18;
-const PRICE_LEVELS_MAX: u32 = 1 << 14;
 
 /// A day's inputs, and the middle of its own book after each.
 #[derive(Debug)]
@@ -38,18 +32,9 @@ impl Background {
     /// # Errors
     /// If the file can't be read, or its book never had two sides.
     pub fn read(path: &Path, seconds: f64) -> Result<Background, RaceError> {
-        let limits = Background::engine_limits();
-        let script = Script::new(&Settings {
-            source: Source::DatabentoMbo(path.to_owned()),
-            pace: Pace::Recorded { speed: 1.0 },
-            seconds,
-            lots_per_unit: 1,
-            mid_ticks: 0,
-            price_ticks_max: PRICE_TICKS_MAX,
-            quantity_lots_max: QUANTITY_LOTS_MAX,
-            limits,
-        })
-        .map_err(|error| RaceError::Day(error.to_string()))?;
+        let limits = Settings::limits_of_day();
+        let script = Script::new(&Settings::of_day(path, seconds, limits))
+            .map_err(|error| RaceError::Day(error.to_string()))?;
         let mut seen = Background {
             middles: Vec::with_capacity(script.len() + 1),
             traded: Vec::with_capacity(script.len()),
@@ -132,11 +117,6 @@ impl Background {
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
         self.script.duration_ns()
-    }
-
-    /// Limits of an engine that takes the day alone.
-    pub(crate) fn engine_limits() -> EngineLimits {
-        EngineLimits::matching_only(OPEN_ORDERS_MAX, PRICE_LEVELS_MAX)
     }
 
     /// Checks how well places in the day's queues can be estimated from totals.

@@ -85,7 +85,7 @@ struct Walk {
 
 /// Follows the orders of a day.
 pub(crate) fn check(day: &Background, name: &str) -> QueueCheck {
-    let limits = Background::engine_limits();
+    let limits = flow::Settings::limits_of_day();
     let mut engine = Engine::new(1, limits);
     let mut walk = Walk::new(limits);
     let script = day.script();

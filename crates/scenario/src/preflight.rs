@@ -6,6 +6,7 @@ use crate::conduct::{Conduct, ConductError, entrants};
 use crate::placement::place_on;
 use crate::progress::run_seconds;
 use clock::Clock;
+use clock::schedule::Arrival;
 use host::{Root, Topology};
 use plan::scenario::Measure;
 use plan::tables::subject::Subject;
@@ -81,15 +82,17 @@ impl Conduct {
         })
     }
 
-    /// The files that an exchange of ours reads at its start.
+    /// The files that an exchange or a client of ours reads at its start.
     fn missing_files(&self) -> impl Iterator<Item = String> {
         let scenario = &self.scenario;
         let starts = scenario.measurement().has_exchange() && scenario.exchange.start;
         let flows = scenario.kind == Measure::Ticks;
+        let reads_times = scenario.load.arrival == Arrival::Recorded;
         let named = [
             ("exchange.book", &scenario.exchange.book, starts),
             ("exchange.instruments", &scenario.exchange.instruments, starts),
             ("flow.source", &scenario.flow.source, starts && flows),
+            ("load.source", &scenario.load.source, reads_times),
         ];
         named.into_iter().filter(|(_, _, is_read)| *is_read).filter_map(|(key, file, _)| {
             let is_file = !["", "synthetic", "empty"].contains(&file.as_str());
@@ -236,6 +239,9 @@ mod tests {
         assert!(book.contains("exchange.book: cannot read /no/such.dbn"), "{book}");
         let flow = faults("tick-to-trade", &["flow.source=/no/day.dbn"]);
         assert!(flow.contains("flow.source: cannot read /no/day.dbn"), "{flow}");
+        let sets = ["load.arrival=recorded", "load.source=/no/day.dbn"];
+        let load = faults("order-to-ack", &sets);
+        assert!(load.contains("load.source: cannot read /no/day.dbn"), "{load}");
         let orders = faults("order-to-ack", &["exchange.book=empty"]);
         assert!(!orders.contains("cannot read"), "{orders}");
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();

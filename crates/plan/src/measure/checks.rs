@@ -8,7 +8,6 @@ use crate::tables::load::{CONNECTIONS_MAX, Load};
 use crate::tables::network::Protocol;
 use crate::tables::subject::Subject;
 use crate::tables::ticks::Network;
-use clock::schedule::Arrival;
 use host::placement::Cores;
 use record::measure::Measure;
 use std::ops::RangeInclusive;
@@ -56,10 +55,10 @@ pub(crate) fn client(scenario: &Scenario, subject: &Subject) -> Result<(), Scena
     let (path, is_own) = (format!("subject.{}", subject.name), subject.command.is_empty());
     let arrival = scenario.load.arrival;
     let why = format!(
-        "{path} has a command, and only tickpath's own client sends such bursts: use uniform, \
+        "{path} has a command, and only tickpath's own client sends such a load: use uniform, \
          poisson or burst"
     );
-    require(is_own || arrival != Arrival::Hawkes, "load.arrival", arrival.name(), why)?;
+    require(is_own || !arrival.is_made_before(), "load.arrival", arrival.name(), why)?;
     Ok(inject(&path, &subject.inject, is_own, "its own client")?)
 }
 

@@ -27,6 +27,7 @@ impl Measurement for Network {
             "load.rate_per_second",
             "load.arrival",
             "load.burst",
+            "load.source",
             "load.branching",
             "load.decay_us",
             "load.slow_branching",

@@ -2,7 +2,7 @@
 
 use crate::range::{OutOfRange, require, within};
 use clock::hawkes::{self, Hawkes};
-use clock::schedule::{Arrival, RATE_PER_SECOND_MAX, Schedule};
+use clock::schedule::{Arrival, RATE_PER_SECOND_MAX, Schedule, stretched_ns};
 use serde::{Deserialize, Serialize};
 use wire::decimal::Decimal;
 use wire::request::{INSTRUMENT_CODE_BYTES_MAX, Side};
@@ -55,6 +55,9 @@ pub struct Load {
     pub arrival: Arrival,
     /// Messages of a burst, if `arrival` is `burst`.
     pub burst: u64,
+    /// If `arrival` is `recorded`: a Databento MBO file, whose orders, changes and cancels give the
+    /// distances.
+    pub source: String,
     /// If `arrival` is `hawkes`: the number of messages that each one causes directly.
     pub branching: f64,
     /// The time in which that effect fades to 1/e, us.
@@ -93,6 +96,7 @@ impl Default for Load {
             rate_per_second: 10_000.0,
             arrival: Arrival::Uniform,
             burst: 1,
+            source: String::new(),
             branching: 0.7,
             decay_us: 1_000.0,
             slow_branching: 0.0,
@@ -154,6 +158,9 @@ impl Load {
         within("load.cancel_after", self.cancel_after, 1..=10_000, why)?;
         within("load.burst", self.burst, 1..=1_000_000, "a burst is {} messages")?;
         self.check_bursts()?;
+        let is_named = self.arrival != Arrival::Recorded || !self.source.is_empty();
+        let why = "name a Databento MBO file with load.source";
+        require(is_named, "load.arrival", self.arrival.name(), why)?;
         check_instrument("load.instrument", &self.instrument)?;
         require(self.parsed_side().is_some(), "load.side", &self.side, "a side is BUY or SELL")?;
         for (key, text) in [("load.price", &self.price), ("load.amount", &self.amount)] {
@@ -182,29 +189,37 @@ impl Load {
     /// If it has too many messages.
     pub fn check_schedule(&self, warm_up_seconds: f64, seconds: f64) -> Result<(), OutOfRange> {
         let messages = self.messages(warm_up_seconds).saturating_add(self.messages(seconds));
-        let is_made = self.model == Model::Open && self.arrival == Arrival::Hawkes;
+        let is_made = self.model == Model::Open && self.arrival.is_made_before();
         let why = format!(
-            "with load.arrival = \"hawkes\" all due times are made before the run, at most \
-             {SCHEDULE_MESSAGES_MAX}, and these are {messages}: lower it, or load.rate_per_second"
+            "with load.arrival = {:?} all due times are made before the run, at most \
+             {SCHEDULE_MESSAGES_MAX}, and these are {messages}: lower it, or load.rate_per_second",
+            self.arrival.name()
         );
         require(!is_made || messages <= SCHEDULE_MESSAGES_MAX, "seconds", seconds, why)
     }
 
     /// The due times of open loop's messages, the warm-up's first. Those of bursts are drawn here,
-    /// some ten million a second: call it before the run.
-    pub fn schedule(&self, warm_up_seconds: f64, seconds: f64) -> Schedule {
+    /// some ten million a second: call it before the run. `recorded` has the times of `source`, one
+    /// more than there are messages; only a recorded arrival needs them.
+    pub fn schedule(&self, warm_up_seconds: f64, seconds: f64, recorded: &[f64]) -> Schedule {
         let (rate, seed) = (self.rate_per_second, self.seed);
-        if self.arrival != Arrival::Hawkes {
-            return Schedule::new(rate, self.arrival, self.burst, seed);
-        }
+        let count = self.messages(warm_up_seconds) + self.messages(seconds);
+        let times = match self.arrival {
+            Arrival::Hawkes => hawkes::schedule_ns(self.process(), seed, count as usize, rate),
+            Arrival::Recorded => stretched_ns(recorded, rate),
+            plain => return Schedule::new(rate, plain, self.burst, seed),
+        };
+        Schedule::at_times(times.into())
+    }
+
+    /// The process of bursts at its rate.
+    fn process(&self) -> Hawkes {
         let per_second = |branching, decay_us| (branching, 1e6 / decay_us);
         let kernels = [
             per_second(self.branching, self.decay_us),
             per_second(self.slow_branching, self.slow_decay_us),
         ];
-        let count = self.messages(warm_up_seconds) + self.messages(seconds);
-        let process = Hawkes::with_kernels(rate, kernels);
-        Schedule::at_times(hawkes::schedule_ns(process, seed, count as usize, rate).into())
+        Hawkes::with_kernels(self.rate_per_second, kernels)
     }
 
     /// Whether it is open loop with messages that are not evenly spaced.
@@ -243,7 +258,7 @@ pub(crate) fn check_seconds(warm_up_seconds: f64, seconds: f64) -> Result<(), Ou
 pub(crate) fn check_plain(key: &str, arrival: Arrival) -> Result<(), OutOfRange> {
     let why =
         "only orders, and requests of network scenarios, come so: use uniform, poisson or burst";
-    require(arrival != Arrival::Hawkes, key, arrival.name(), why)
+    require(!arrival.is_made_before(), key, arrival.name(), why)
 }
 
 pub(crate) fn check_instrument(key: &str, code: &str) -> Result<(), OutOfRange> {
@@ -279,6 +294,9 @@ mod tests {
         assert!(
             bad(|load| load.decay_us = 0.0).contains("load.decay_us = 0: an effect fades in 1")
         );
+        assert!(
+            bad(|load| load.arrival = Arrival::Recorded).contains("load.arrival = recorded: name")
+        );
         assert!(bad(|load| load.side = "buy".into()).contains("BUY or SELL"));
         assert!(bad(|load| load.price = "1e3".into()).contains("load.price = 1e3"));
     }
@@ -295,7 +313,7 @@ mod tests {
         let mut short = Vec::new();
         for branching in [0.4, 0.8] {
             load.branching = branching;
-            let mut schedule = load.schedule(0.5, 2.0);
+            let mut schedule = load.schedule(0.5, 2.0, &[]);
             let times: Vec<u64> = (0..25_000).map(|_| at(&mut schedule)).collect();
             assert!((2_300_000_000..2_500_000_000).contains(&times[24_999]), "{}", times[24_999]);
             short.push(times.windows(2).filter(|pair| pair[1] - pair[0] < 10_000).count());

@@ -44,7 +44,7 @@ fn bursts_that_nobody_could_send_are_rejected() {
         (&["run", "--set", "load.arrival=hawkes", "--set", "seconds=10000"], "at most 50000000"),
         (
             &["run", "--set", "load.arrival=hawkes", "--set", "subject.rust.command=[\"x\"]"],
-            "only tickpath's own client sends such bursts",
+            "only tickpath's own client sends such a load",
         ),
         (&["exchange", "--any-token", "--flow-arrival", "hawkes"], "uniform, poisson and burst"),
     ] {

@@ -5,8 +5,9 @@
 use crate::load::desk::Desk;
 use crate::load::intensity::Intensity;
 use crate::load::session::OrderProtocol;
-use clock::schedule::Schedule;
+use clock::schedule::{Arrival, Schedule};
 use plan::process::orders::OrdersPlan;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Time for the last replies after the last message.
@@ -28,6 +29,46 @@ const GUARD_SHARE_OF_GAP: f64 = 0.01;
 /// A sleeping backend wakes at least this often, to check whether it should stop.
 pub(crate) const WAIT_NS_MAX: u64 = 50_000_000;
 
+/// Why a recorded day gives no schedule.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// Its file can't be used.
+    #[error("load.source = {file}: {source}")]
+    File {
+        /// The file.
+        file: String,
+        /// The cause.
+        source: flow::FlowError,
+    },
+    /// It ends too early.
+    #[error(
+        "load.source = {file} has the times of {recorded} orders, changes and cancels, and the run \
+         needs one more than its {messages} messages: lower seconds, warm_up_seconds or \
+         load.rate_per_second"
+    )]
+    Short {
+        /// The file.
+        file: String,
+        /// Its inputs.
+        recorded: usize,
+        /// Messages of the run.
+        messages: u64,
+    },
+}
+
+/// The first times of a recorded day, one more than there are messages, ns.
+fn recorded(file: &str, messages: u64) -> Result<Vec<f64>, SourceError> {
+    let times = flow::times_ns(Path::new(file));
+    let times = times.map_err(|source| SourceError::File { file: file.to_owned(), source })?;
+    match times.get(..=messages as usize) {
+        Some(times) => Ok(times.iter().map(|time| *time as f64).collect()),
+        None => {
+            let recorded = times.len();
+            Err(SourceError::Short { file: file.to_owned(), recorded, messages })
+        }
+    }
+}
+
 /// The schedule of messages: `cancel_after` orders, their cancels, the next orders.
 pub(crate) struct Agenda {
     schedule: Schedule,
@@ -48,11 +89,22 @@ pub(crate) struct Agenda {
 impl Agenda {
     /// Makes the schedule, which may take seconds: call it before connecting. `by_intensity` is the
     /// first series of orders by intensity, if there are any.
-    pub(crate) fn new(plan: &OrdersPlan, by_intensity: Option<usize>) -> Agenda {
+    ///
+    /// # Errors
+    /// If the times of a recorded day can't be had.
+    pub(crate) fn new(
+        plan: &OrdersPlan,
+        by_intensity: Option<usize>,
+    ) -> Result<Agenda, SourceError> {
         let (load, warm_up_seconds, seconds) = (&plan.load, plan.warm_up_seconds, plan.seconds);
         let warm_up_messages = load.messages(warm_up_seconds);
-        let schedule = load.schedule(warm_up_seconds, seconds);
-        Agenda {
+        let messages = warm_up_messages + load.messages(seconds);
+        let recorded = match load.arrival {
+            Arrival::Recorded => recorded(&load.source, messages)?,
+            _ => Vec::new(),
+        };
+        let schedule = load.schedule(warm_up_seconds, seconds, &recorded);
+        Ok(Agenda {
             intensity: by_intensity.map(|row| Intensity::new(&schedule, row)),
             schedule,
             start_ns: 0,
@@ -61,10 +113,10 @@ impl Agenda {
             cancel_after: load.cancel_after,
             accounts: load.accounts as u64,
             warm_up_messages,
-            messages: warm_up_messages + load.messages(seconds),
+            messages,
             guard_ns: (1e9 / load.rate_per_second * GUARD_SHARE_OF_GAP).min(GUARD_NS_MAX) as u64,
             held_back: None,
-        }
+        })
     }
 
     fn is_over(&self) -> bool {

@@ -3,7 +3,7 @@
 use crate::load::bulk::BulkFlows;
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
 use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address};
-use crate::load::open_loop::{self, Agenda};
+use crate::load::open_loop::{self, Agenda, SourceError};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
@@ -38,6 +38,9 @@ pub enum TraderError {
     /// The plan's load is out of range.
     #[error(transparent)]
     Load(#[from] plan::range::OutOfRange),
+    /// The schedule can't be made.
+    #[error(transparent)]
+    Source(#[from] SourceError),
     /// The plan names an unknown backend.
     #[error(transparent)]
     Backend(#[from] plan::backend::UnknownBackend),
@@ -192,7 +195,8 @@ fn measure_over<E: OrderProtocol>(
 ) -> Result<ClientResult, TraderError> {
     let load = &plan.load;
     let rows = Rows::of(plan, two_clocks.is_some());
-    let agenda = (load.model == Model::Open).then(|| Agenda::new(plan, rows.by_intensity));
+    let is_open = load.model == Model::Open;
+    let agenda = is_open.then(|| Agenda::new(plan, rows.by_intensity)).transpose()?;
     let (streams, ids) = open_streams(plan, stop, clock, &mut entry)?;
     let stack = streams.stack().map(|stack| format!("client: {stack}"));
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
@@ -205,7 +209,6 @@ fn measure_over<E: OrderProtocol>(
         desk = desk.of_requests();
     }
     if let Some(DatagramPlan { patience_ms, .. }) = datagrams(plan) {
-        let is_open = plan.load.model == Model::Open;
         let rate_per_second = if is_open { plan.load.rate_per_second } else { 0.0 };
         let patience_ns = patience_ms * 1_000_000;
         let directions = one_way::directions(plan.wire, two_clocks.as_ref());

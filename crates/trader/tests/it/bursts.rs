@@ -42,11 +42,15 @@ fn run(load: &Load, harm: Inject) -> Totals {
     record::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap()
 }
 
+fn messages(load: &Load) -> usize {
+    (load.messages(PHASES.0) + load.messages(PHASES.1)) as usize
+}
+
 /// Measured orders of each intensity, by a search of all due times.
-fn counted(load: &Load) -> [u64; INTENSITIES.len()] {
-    let mut schedule = load.schedule(PHASES.0, PHASES.1);
+fn counted(load: &Load, recorded: &[f64]) -> [u64; INTENSITIES.len()] {
+    let mut schedule = load.schedule(PHASES.0, PHASES.1, recorded);
     let warm_up = load.messages(PHASES.0) as usize;
-    let all = warm_up + load.messages(PHASES.1) as usize;
+    let all = messages(load);
     let times: Vec<u64> = (0..all)
         .map(|_| {
             let offset_ns = schedule.offset_ns();
@@ -64,26 +68,41 @@ fn counted(load: &Load) -> [u64; INTENSITIES.len()] {
     counts
 }
 
+/// Whether a run has those orders in its series by intensity, and no others.
+fn assert_counted(load: &Load, expected: [u64; INTENSITIES.len()]) {
+    let totals = run(load, Inject::default());
+    let of = |name: &str| totals.get(&format!("t.{name}.response")).map_or(0, |all| all.len());
+    assert_eq!(INTENSITIES.map(of), expected, "{:?}", load.arrival);
+    assert_eq!(expected.iter().sum::<u64>(), of("order"));
+}
+
+/// A load of 5 100 messages on two connections.
+fn load(arrival: Arrival) -> Load {
+    let sizes = Load { accounts: 4, connections: 2, cancel_after: 3, ..Load::default() };
+    Load { arrival, rate_per_second: 3_000.0, branching: 0.9, ..sizes }
+}
+
 #[test]
 fn every_order_is_in_the_series_that_its_schedule_says() {
-    for arrival in [Arrival::Hawkes, Arrival::Poisson] {
-        let load = Load {
-            arrival,
-            rate_per_second: 3_000.0,
-            branching: 0.9,
-            accounts: 4,
-            connections: 2,
-            cancel_after: 3,
-            ..Load::default()
-        };
-        let totals = run(&load, Inject::default());
-        let of = |name: &str| totals.get(&format!("t.{name}.response")).map_or(0, |all| all.len());
-        assert_eq!(INTENSITIES.map(of), counted(&load), "{arrival:?}");
-        assert_eq!(INTENSITIES.map(of).iter().sum::<u64>(), of("order"));
-        if arrival == Arrival::Hawkes {
-            assert!(of("order@16-31") + of("order@32-63") > 100, "{:?}", counted(&load));
-        }
-    }
+    let poisson = load(Arrival::Poisson);
+    assert_counted(&poisson, counted(&poisson, &[]));
+    let bursts = load(Arrival::Hawkes);
+    let expected = counted(&bursts, &[]);
+    assert!(expected[place_of(16)] + expected[place_of(32)] > 100, "{expected:?}");
+    assert_counted(&bursts, expected);
+}
+
+/// The distances of a recorded day, at the rate of the load.
+#[test]
+fn a_recorded_day_gives_the_due_times() {
+    let Some(file) = testing::market_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst") else { return };
+    let load = Load { source: file.display().to_string(), ..load(Arrival::Recorded) };
+    let times = flow::times_ns(&file).unwrap();
+    let recorded: Vec<f64> = times[..=messages(&load)].iter().map(|ns| *ns as f64).collect();
+    let expected = counted(&load, &recorded);
+    // Messages of that day share instants, also at a rate of thousands a second.
+    assert!(expected[place_of(16)..].iter().sum::<u64>() > 100, "{expected:?}");
+    assert_counted(&load, expected);
 }
 
 /// Eight orders are due at once, and the other end takes some time for each, one after the other:
