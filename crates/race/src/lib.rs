@@ -17,6 +17,7 @@
 //!   worth       what the latency of one participant is worth
 //!   file        a race as a file
 //!   backtest    latencies of runs for a backtester
+//!   nautilus    figures of runs for another
 //! ```
 //!
 //! ```
@@ -60,6 +61,7 @@ mod latency;
 mod lifetimes;
 mod market;
 mod marks;
+pub mod nautilus;
 mod prepared;
 mod queue;
 mod random;

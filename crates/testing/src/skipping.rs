@@ -31,6 +31,8 @@ pub enum Need {
     MarketData,
     /// Multicast on the loopback interface.
     Multicast,
+    /// A Python with the package nautilus_trader, named by `TICKPATH_NAUTILUS_TRADER`.
+    NautilusTrader,
     /// The program `openssl`. `scripts/setup tests` installs it.
     OpenSsl,
     /// Permission to start the test's own program, which user-mode emulators don't have.
@@ -58,6 +60,7 @@ impl Need {
             Need::Kernel => "kernel",
             Need::MarketData => "market-data",
             Need::Multicast => "multicast",
+            Need::NautilusTrader => "nautilus-trader",
             Need::OpenSsl => "openssl",
             Need::OwnProcess => "own-process",
             Need::QuietCore => "quiet-core",

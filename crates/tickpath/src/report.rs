@@ -8,6 +8,7 @@ use crate::page::{write, write_page};
 use crate::print::{columns, print_json, show, show_bytes, show_report};
 use crate::side_by_side::side_by_side;
 use ::race::backtest::{OrderLatencies, npz};
+use ::race::nautilus::StaticLatency;
 use anyhow::{Context, bail};
 use record::RunRecord;
 use record::directory::{self, Document};
@@ -27,6 +28,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
         Some(Format::Csv) => return export(arguments, report::export::csv),
         Some(Format::Openmetrics) => return export(arguments, report::export::openmetrics),
         Some(Format::Hftbacktest) => return order_latencies(arguments),
+        Some(Format::NautilusTrader) => return static_latency(arguments),
         None => {}
     }
     if arguments.runs.len() > 1 && !arguments.json {
@@ -145,27 +147,16 @@ pub(crate) fn all_records(
     Ok(records)
 }
 
-/// The latencies of one record for a backtester.
+/// The latencies of one record for hftbacktest.
 fn order_latencies(arguments: &ReportArguments) -> anyhow::Result<u8> {
     let latency = &arguments.order_latency;
-    let [run] = arguments.runs.as_slice() else {
-        bail!("--export hftbacktest takes one record, not {}", arguments.runs.len());
-    };
-    let record = directory::load_record(run)
-        .with_context(|| format!("cannot read a record in {}", run.display()))?;
+    let OneRecord { run, record, entry, response } = one_record(arguments, "hftbacktest")?;
     let started = latency.start.as_ref().unwrap_or(&record.started);
     let Some(start_seconds) = clock::calendar::seconds(started) else {
         bail!("--start {started:?} is no time; write it as 2026-11-21T00:00:00Z");
     };
-    let Some(series) = &latency.series else {
-        bail!("--export hftbacktest needs --series, such as --series rust.order.service");
-    };
-    let (entry, response) = match series.split_once(',') {
-        Some((entry, response)) => (entry, Some(response.to_owned())),
-        None => (series.as_str(), None),
-    };
     let latencies = OrderLatencies {
-        entry: entry.to_owned(),
+        entry,
         response,
         start_ns: (start_seconds * 1_000_000_000).cast_signed(),
         seconds: latency.seconds,
@@ -176,6 +167,38 @@ fn order_latencies(arguments: &ReportArguments) -> anyhow::Result<u8> {
     }
     show_bytes(&npz(&latencies.rows(run)?)?)?;
     Ok(DONE)
+}
+
+/// Figures of one record as the latency model of nautilus_trader.
+fn static_latency(arguments: &ReportArguments) -> anyhow::Result<u8> {
+    let OneRecord { record, entry, response, .. } = one_record(arguments, "nautilus-trader")?;
+    let figure = &arguments.order_latency.figure;
+    print_json(&StaticLatency::of(&record, &entry, figure, response.is_some())?)?;
+    Ok(DONE)
+}
+
+/// The record and the series for a backtester.
+struct OneRecord<'a> {
+    run: &'a Path,
+    record: RunRecord,
+    entry: String,
+    response: Option<String>,
+}
+
+fn one_record<'a>(arguments: &'a ReportArguments, format: &str) -> anyhow::Result<OneRecord<'a>> {
+    let [run] = arguments.runs.as_slice() else {
+        bail!("--export {format} takes one record, not {}", arguments.runs.len());
+    };
+    let record = directory::load_record(run)
+        .with_context(|| format!("cannot read a record in {}", run.display()))?;
+    let Some(series) = &arguments.order_latency.series else {
+        bail!("--export {format} needs --series, such as --series rust.order.service");
+    };
+    let (entry, response) = match series.split_once(',') {
+        Some((entry, response)) => (entry, Some(response.to_owned())),
+        None => (series.as_str(), None),
+    };
+    Ok(OneRecord { run, record, entry: entry.to_owned(), response })
 }
 
 /// Every figure of all records as rows.

@@ -12,14 +12,16 @@ pub(crate) enum Format {
     Openmetrics,
     /// Order latencies for hftbacktest: a NumPy archive
     Hftbacktest,
+    /// A static latency model for nautilus_trader: JSON
+    NautilusTrader,
 }
 
-/// Order latencies of `report --export hftbacktest`.
+/// Latencies of `report --export` for a backtester.
 #[derive(Args)]
 pub(crate) struct OrderLatencyArguments {
-    /// With --export hftbacktest: series of the way to the exchange and, after a comma, of the way
-    /// back, such as rust.network_out.stage,rust.network_back.stage; or one round trip, such as
-    /// rust.order.service, of which each way takes half
+    /// With --export hftbacktest or nautilus-trader: series of the way to the exchange and, after a
+    /// comma, of the way back, such as rust.network_out.stage,rust.network_back.stage; or one round
+    /// trip, such as rust.order.service, of which each way takes half
     #[arg(long, value_name = "SERIES", requires = "export")]
     pub series: Option<String>,
     /// With --export hftbacktest: time of the first latency, UTC, such as 2026-11-21T00:00:00Z
@@ -32,6 +34,9 @@ pub(crate) struct OrderLatencyArguments {
     /// With --export hftbacktest: latencies drawn a second
     #[arg(long, value_name = "N", default_value_t = 10, requires = "export")]
     pub draws_per_second: u32,
+    /// With --export nautilus-trader: the figure that becomes the latency
+    #[arg(long, value_name = "FIGURE", default_value = "p50", requires = "export")]
+    pub figure: String,
 }
 
 #[derive(Args)]

@@ -1,4 +1,4 @@
-//! `tickpath report --export hftbacktest`, read by the package itself.
+//! `tickpath report --export hftbacktest` and `nautilus-trader`, read by the packages themselves.
 
 use crate::support::*;
 use serde_json::Value;
@@ -54,6 +54,49 @@ fn hftbacktest_reads_the_latencies_of_a_run() {
         );
         let round_trip = ns("entry") + ns("response");
         assert!(totals[SERIES].count_at(round_trip) > 0, "{round_trip} is not in the log");
+    }
+}
+
+/// Half of the medians of orders and cancels; the package's exchange acts on commands that much
+/// later.
+#[test]
+fn nautilus_trader_takes_the_latencies_of_a_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let (run, _) = exported(directory.path());
+    let done = output(&["report", "--export", "nautilus-trader", &run, "--series", SERIES]);
+    let model: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let record = record(Path::new(&run));
+    let half = |name: &str| {
+        series(&record, "rust", name, "service")["pooled"]["p50"].as_u64().unwrap() / 2
+    };
+    let (order, cancel) = (half("order"), half("cancel"));
+    let expected = serde_json::json!({"base_latency_nanos": 0, "insert_latency_nanos": order,
+        "update_latency_nanos": order, "cancel_latency_nanos": cancel});
+    assert_eq!(model, expected);
+
+    let python = std::env::var("TICKPATH_NAUTILUS_TRADER").unwrap_or_else(|_| "python3".to_owned());
+    let has = Command::new(&python).args(["-c", "import nautilus_trader"]).output();
+    if !has.as_ref().is_ok_and(|has| has.status.success()) {
+        testing::skip!(
+            NautilusTrader,
+            "{python} has no package nautilus_trader; TICKPATH_NAUTILUS_TRADER names a Python that \
+             has it"
+        );
+    }
+    let file = directory.path().join("latency.json");
+    std::fs::write(&file, done.stdout).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/nautilus.py");
+    let done = Command::new(&python).arg(script).arg(&file).output().unwrap();
+    let read: Value = serde_json::from_slice(&done.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", text(&done.stdout), text(&done.stderr)));
+    let step = read["step"].as_u64().unwrap();
+    let orders = read["orders"].as_array().unwrap();
+    assert_eq!(orders.len(), 3);
+    for one in orders {
+        for (name, expected) in [("insert", order), ("cancel", cancel)] {
+            let took = one[name].as_u64().unwrap();
+            assert!((expected..=expected + step).contains(&took), "{name}: {expected}, {read}");
+        }
     }
 }
 
