@@ -14,6 +14,7 @@
 //!   simulation  one market from its seed to its end
 //!   account     what one participant traded; `marks`: how that turned out
 //!   seeds       the same race over many seeds
+//!   replay      one contest of a market, message by message
 //!   worth       what the latency of one participant is worth
 //!   file        a race as a file
 //!   backtest    latencies of runs for a backtester
@@ -66,6 +67,7 @@ mod prepared;
 mod queue;
 mod random;
 mod recorded;
+mod replay;
 mod seeds;
 mod simulation;
 mod worth;

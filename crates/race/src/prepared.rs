@@ -3,6 +3,7 @@
 use crate::error::RaceError;
 use crate::file::File;
 use crate::market::Race;
+use crate::replay::replay;
 use crate::seeds::{Money, outcomes, state_hash};
 use crate::worth::{Measured, Question};
 use record::comparison::Comparison;
@@ -59,6 +60,7 @@ impl Prepared {
             inputs: done.iter().map(|outcome| outcome.inputs).sum(),
             state_hash: format!("{:016x}", state_hash(&done)),
             participants,
+            replay: replay(&self.race, first_seed),
             warnings: self.warnings(),
             ..RaceRecord::default()
         };

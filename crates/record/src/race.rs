@@ -41,8 +41,62 @@ pub struct RaceRecord {
     pub worth: Option<Worth>,
     /// Measured effects in the order of their worth, the best first.
     pub what_if: Vec<RaceEffect>,
+    /// One contest of the first seed's market; absent if no two participants traded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
     /// Limits of the result, as sentences.
     pub warnings: Vec<String>,
+}
+
+/// Messages around one trade between two participants.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Replay {
+    /// The market's seed.
+    pub seed: u64,
+    /// Time of the trade, ns after the market's start.
+    pub at_ns: u64,
+    /// In the order in which they arrived at the engine.
+    pub messages: Vec<ReplayedMessage>,
+}
+
+/// A message, and what became of it at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ReplayedMessage {
+    /// When it arrived, ns after the trade; negative before it.
+    pub after_ns: i64,
+    /// The participant, `noise`, or `others`.
+    pub who: String,
+    /// Where.
+    pub venue: u16,
+    /// `order`, `change` or `cancel`.
+    pub kind: String,
+    /// `buy` or `sell`; `null` for the cancel of an order that had ended.
+    pub side: Option<String>,
+    /// The order's price; `null` if unknown.
+    pub price_ticks: Option<i64>,
+    /// The order's quantity; `null` for a cancel.
+    pub lots: Option<u64>,
+    /// Its trades.
+    pub trades: Vec<ReplayedTrade>,
+    /// `rests`, `filled`, `expired` (nothing more to take), `cancelled`, `rejected` or `ended`.
+    pub end: String,
+}
+
+/// A trade of a message with a resting order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ReplayedTrade {
+    /// Owner of the resting order.
+    pub with: String,
+    /// Quantity.
+    pub lots: u64,
+    /// Price.
+    pub price_ticks: i64,
 }
 
 /// A mean over seeds.

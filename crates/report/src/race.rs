@@ -37,7 +37,7 @@ pub fn race(record: &RaceRecord, columns: usize) -> String {
 }
 
 /// The result in a sentence.
-fn finding(worth: &Worth, currency: &str) -> Option<String> {
+pub(crate) fn finding(worth: &Worth, currency: &str) -> Option<String> {
     let mean = worth.per_us.mean?;
     let subject = &worth.subject;
     let [low, high] = worth.per_us.interval?;
@@ -54,7 +54,7 @@ fn finding(worth: &Worth, currency: &str) -> Option<String> {
     })
 }
 
-fn participants(participants: &[RaceParticipant]) -> Grid {
+pub(crate) fn participants(participants: &[RaceParticipant]) -> Grid {
     let row = |one: &RaceParticipant| {
         let latency = |ns: fn(&record::race::RaceLatency) -> u64| {
             one.latency.as_ref().map_or(UNKNOWN.to_owned(), |latency| us(ns(latency)))
@@ -92,7 +92,7 @@ fn participants(participants: &[RaceParticipant]) -> Grid {
     }
 }
 
-fn mark_outs(participants: &[RaceParticipant]) -> Grid {
+pub(crate) fn mark_outs(participants: &[RaceParticipant]) -> Grid {
     let horizons = participants.first().map_or(&[][..], |one| &one.mark_out);
     let mut head = vec!["participant".to_owned(), "orders".to_owned()];
     for horizon in horizons {
@@ -117,7 +117,7 @@ fn mark_outs(participants: &[RaceParticipant]) -> Grid {
     }
 }
 
-fn slopes(worth: &Worth) -> Grid {
+pub(crate) fn slopes(worth: &Worth) -> Grid {
     let row = |name: &str, estimate: &Estimate| {
         vec![name.to_owned(), mean(estimate, money), half(estimate, money)]
     };
@@ -134,7 +134,7 @@ fn slopes(worth: &Worth) -> Grid {
     }
 }
 
-fn ladder(worth: &Worth) -> Grid {
+pub(crate) fn ladder(worth: &Worth) -> Grid {
     let row = |rung: &record::race::Rung| {
         vec![
             format!("x {}", rung.times),
@@ -160,7 +160,7 @@ fn ladder(worth: &Worth) -> Grid {
     }
 }
 
-fn what_if(effects: &[RaceEffect]) -> Grid {
+pub(crate) fn what_if(effects: &[RaceEffect]) -> Grid {
     let row = |effect: &RaceEffect| {
         let [low, high] = match effect.range {
             Some(range) => range.map(money),
@@ -196,7 +196,7 @@ fn half(estimate: &Estimate, show: impl Fn(f64) -> String) -> String {
     estimate.interval.map_or(UNKNOWN.to_owned(), |[low, high]| show((high - low) / 2.0))
 }
 
-fn money(value: f64) -> String {
+pub(crate) fn money(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,

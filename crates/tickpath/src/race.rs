@@ -2,6 +2,7 @@
 
 use crate::cli::RaceArguments;
 use crate::exit::DONE;
+use crate::page::write;
 use crate::print::{columns, print_json, show, show_report};
 use crate::tool::TOOL;
 use ::race::{Background, EXAMPLE, Effect, File, Prepared};
@@ -37,6 +38,9 @@ pub(crate) fn race(arguments: &RaceArguments) -> anyhow::Result<u8> {
         }
     });
     record.tool = TOOL.to_owned();
+    if let Some(file) = &arguments.html {
+        return write(file, &report::race_page(&record)).map(|()| DONE);
+    }
     if arguments.json {
         print_json(&record)?;
     } else {

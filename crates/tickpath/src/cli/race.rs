@@ -43,6 +43,9 @@ pub(crate) struct RaceArguments {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+    /// Write the result to a page instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "fit", "queue"])]
+    pub html: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,

@@ -35,6 +35,19 @@ fn the_example_races_and_repeats() {
     }
 }
 
+#[test]
+fn the_page_has_the_slope_and_one_race() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("race.html").display().to_string();
+    let done = output(&[&SMALL[..], &["--html", &file]].concat());
+    assert_eq!((done.status.code(), text(&done.stdout)), (Some(0), String::new()));
+    let page = std::fs::read_to_string(&file).unwrap();
+    for expected in ["race · example", "The slope", "maker: edge by latency", "One race, message"]
+    {
+        assert!(page.contains(expected), "{expected}: {page}");
+    }
+}
+
 /// The example is a file that the command takes.
 #[test]
 fn the_example_can_be_written_and_changed() {
