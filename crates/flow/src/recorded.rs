@@ -42,6 +42,14 @@ pub(crate) fn play(path: &Path, settings: &Settings, writer: &mut Writer) -> Res
     if writer.steps.is_empty() { Err(empty()) } else { Ok(()) }
 }
 
+/// Time of the first record after the day's first snapshot, ns since 1970.
+pub(crate) fn begin_ns(path: &Path) -> Result<u64, FlowError> {
+    let records = databento::records(path)?;
+    let first = records.iter().find(|record| !is_of_start(record));
+    let empty = || FlowError::Empty { file: path.display().to_string() };
+    first.map(|record| record.hd.ts_event).ok_or_else(empty)
+}
+
 /// Whether the record belongs to the first snapshot or the clearing before it.
 fn is_of_start(record: &MboMsg) -> bool {
     record.flags.is_snapshot() || matches!(record.action(), Ok(dbn::Action::Clear))

@@ -82,14 +82,15 @@ impl Script {
     }
 }
 
-/// The times of a recorded day's orders, changes and cancels, ns after its start, ascending.
+/// The times of a recorded day's orders, changes and cancels, ns since 1970, ascending.
 ///
 /// # Errors
 /// [`FlowError`].
 pub fn times_ns(path: &Path) -> Result<Vec<u64>, FlowError> {
     let settings = Settings::of_day(path, DAY_SECONDS_MAX, Settings::limits_of_day());
     let script = Script::new(&settings)?;
-    Ok(script.steps.iter().map(|step| step.offset_ns).collect())
+    let begin_ns = recorded::begin_ns(path)?;
+    Ok(script.steps.iter().map(|step| begin_ns + step.offset_ns).collect())
 }
 
 /// W1, shifted so that its middle is the instrument's.

@@ -5,6 +5,10 @@
 //! latency has two rows, one at each end of its part of the second: between them it is constant,
 //! and requests at random times meet the log's distribution.
 
+mod bursts;
+
+pub use bursts::ByIntensity;
+
 use crate::error::{RaceError, in_range};
 use crate::latency::Cumulated;
 use crate::random::generator;

@@ -28,13 +28,7 @@ pub(crate) fn read(path: &Path, tag: Option<&str>) -> Result<Latency, RaceError>
 pub(crate) fn blocks(path: &Path, tag: Option<&str>) -> Result<Vec<Block>, RaceError> {
     let cannot = |why: String| RaceError::Run { path: path.display().to_string(), why };
     let logs = logs(path).map_err(cannot)?;
-    let mut tags = Vec::new();
-    for log in &logs {
-        let totals = hlog::totals(open(log).map_err(cannot)?);
-        tags.extend(totals.map_err(|error| cannot(error.to_string()))?.into_keys());
-    }
-    tags.sort_unstable();
-    tags.dedup();
+    let tags = tags(path)?;
     let listed = tags.join(", ");
     let tag = match tag {
         Some(tag) if tags.iter().any(|one| one == tag) => tag,
@@ -51,6 +45,22 @@ pub(crate) fn blocks(path: &Path, tag: Option<&str>) -> Result<Vec<Block>, RaceE
         true => Err(cannot(format!("{tag} has no values"))),
         false => Ok(blocks),
     }
+}
+
+/// The tags of a run's logs, in order.
+///
+/// # Errors
+/// If there is no such run, or it is void.
+pub(crate) fn tags(path: &Path) -> Result<Vec<String>, RaceError> {
+    let cannot = |why: String| RaceError::Run { path: path.display().to_string(), why };
+    let mut tags = Vec::new();
+    for log in logs(path).map_err(cannot)? {
+        let totals = hlog::totals(open(&log).map_err(cannot)?);
+        tags.extend(totals.map_err(|error| cannot(error.to_string()))?.into_keys());
+    }
+    tags.sort_unstable();
+    tags.dedup();
+    Ok(tags)
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, String> {

@@ -7,7 +7,7 @@ use crate::merge::merge;
 use crate::page::{write, write_page};
 use crate::print::{columns, print_json, show, show_bytes, show_report};
 use crate::side_by_side::side_by_side;
-use ::race::backtest::{OrderLatencies, npz};
+use ::race::backtest::{ByIntensity, OrderLatencies, npz};
 use ::race::nautilus::StaticLatency;
 use anyhow::{Context, bail};
 use record::RunRecord;
@@ -151,22 +151,40 @@ pub(crate) fn all_records(
 fn order_latencies(arguments: &ReportArguments) -> anyhow::Result<u8> {
     let latency = &arguments.order_latency;
     let OneRecord { run, record, entry, response } = one_record(arguments, "hftbacktest")?;
-    let started = latency.start.as_ref().unwrap_or(&record.started);
-    let Some(start_seconds) = clock::calendar::seconds(started) else {
-        bail!("--start {started:?} is no time; write it as 2026-11-21T00:00:00Z");
-    };
-    let latencies = OrderLatencies {
-        entry,
-        response,
-        start_ns: (start_seconds * 1_000_000_000).cast_signed(),
-        seconds: latency.seconds,
-        draws_per_second: latency.draws_per_second,
+    let start_ns = latency.start.as_deref().map(time_ns).transpose()?;
+    let rows = match &latency.by_intensity {
+        Some(day) => ByIntensity::read(run, &entry)?.rows(&times_of(day, start_ns)?)?,
+        None => OrderLatencies {
+            entry,
+            response,
+            start_ns: start_ns.map_or_else(|| time_ns(&record.started), Ok)?.cast_signed(),
+            seconds: latency.seconds,
+            draws_per_second: latency.draws_per_second,
+        }
+        .rows(run)?,
     };
     if std::io::stdout().is_terminal() {
         bail!("an archive is no text: write it to a file with > latency.npz");
     }
-    show_bytes(&npz(&latencies.rows(run)?)?)?;
+    show_bytes(&npz(&rows)?)?;
     Ok(DONE)
+}
+
+/// A time on the command line or in a record, ns since 1970.
+fn time_ns(text: &str) -> anyhow::Result<u64> {
+    let Some(seconds) = clock::calendar::seconds(text) else {
+        bail!("--start {text:?} is no time; write it as 2026-11-21T00:00:00Z");
+    };
+    Ok(seconds * 1_000_000_000)
+}
+
+/// The times of a recorded day, ns since 1970; moved if there is another start.
+fn times_of(day: &Path, start_ns: Option<u64>) -> anyhow::Result<Vec<u64>> {
+    let mut times = flow::times_ns(day).with_context(|| day.display().to_string())?;
+    if let (Some(start_ns), Some(first)) = (start_ns, times.first().copied()) {
+        times.iter_mut().for_each(|time| *time = *time - first + start_ns);
+    }
+    Ok(times)
 }
 
 /// Figures of one record as the latency model of nautilus_trader.

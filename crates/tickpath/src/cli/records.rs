@@ -34,6 +34,11 @@ pub(crate) struct OrderLatencyArguments {
     /// With --export hftbacktest: latencies drawn a second
     #[arg(long, value_name = "N", default_value_t = 10, requires = "export")]
     pub draws_per_second: u32,
+    /// With --export hftbacktest: latencies for a recorded market, a Databento MBO file: at each of
+    /// its orders that of the run's orders which came after as many messages of the last
+    /// millisecond. --series names the subject then, such as rust
+    #[arg(long, value_name = "DAY", requires = "export", conflicts_with = "seconds")]
+    pub by_intensity: Option<PathBuf>,
     /// With --export nautilus-trader: the figure that becomes the latency
     #[arg(long, value_name = "FIGURE", default_value = "p50", requires = "export")]
     pub figure: String,

@@ -100,6 +100,29 @@ fn nautilus_trader_takes_the_latencies_of_a_run() {
     }
 }
 
+/// A latency for each order of a day, from a run whose orders came as those of the day.
+#[test]
+fn latencies_follow_the_bursts_of_a_day() {
+    let Some(day) = testing::market_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst") else { return };
+    let day = day.display().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().display().to_string();
+    let sets = ["--set", "load.arrival=recorded", "--set", &format!("load.source={day}")];
+    let done = tickpath().args(SHORT).args(["--out", &out]).args(sets).output().unwrap();
+    assert!(!is_void(&record(&only_run(directory.path()))), "{}", text(&done.stderr));
+    let run = only_run(directory.path()).display().to_string();
+    let export = ["report", "--export", "hftbacktest", &run, "--by-intensity", &day];
+    let done = output(&[&export[..], &["--series", "rust"]].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let times = flow::times_ns(Path::new(&day)).unwrap();
+    // Two rows of 32 bytes for each time, once where times are equal.
+    assert!(done.stdout.len() > 32 * times.len(), "{} bytes", done.stdout.len());
+    let first = times[0].to_le_bytes();
+    assert!(done.stdout.windows(8).any(|bytes| bytes == first), "no row at the day's start");
+    let done = output(&[&export[..], &["--series", "floors"]].concat());
+    assert!(text(&done.stderr).contains("no series such as floors.order@0.response"));
+}
+
 #[test]
 fn an_export_without_a_series_or_of_two_records_is_an_error() {
     let directory = tempfile::tempdir().unwrap();

@@ -61,7 +61,8 @@ fn recorded(file: &str, messages: u64) -> Result<Vec<f64>, SourceError> {
     let times = flow::times_ns(Path::new(file));
     let times = times.map_err(|source| SourceError::File { file: file.to_owned(), source })?;
     match times.get(..=messages as usize) {
-        Some(times) => Ok(times.iter().map(|time| *time as f64).collect()),
+        // From the first one on, which a number of 53 bits holds exactly.
+        Some(times) => Ok(times.iter().map(|time| (time - times[0]) as f64).collect()),
         None => {
             let recorded = times.len();
             Err(SourceError::Short { file: file.to_owned(), recorded, messages })

@@ -98,7 +98,8 @@ fn a_recorded_day_gives_the_due_times() {
     let Some(file) = testing::market_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst") else { return };
     let load = Load { source: file.display().to_string(), ..load(Arrival::Recorded) };
     let times = flow::times_ns(&file).unwrap();
-    let recorded: Vec<f64> = times[..=messages(&load)].iter().map(|ns| *ns as f64).collect();
+    let recorded: Vec<f64> =
+        times[..=messages(&load)].iter().map(|ns| (ns - times[0]) as f64).collect();
     let expected = counted(&load, &recorded);
     // Messages of that day share instants, also at a rate of thousands a second.
     assert!(expected[place_of(16)..].iter().sum::<u64>() > 100, "{expected:?}");
