@@ -84,6 +84,11 @@ impl OrderClientId {
     }
 }
 
+/// A client id as text. Never `None` for one of the log: only `from_bytes` makes them.
+pub(crate) fn as_text(text: &ClientIdText) -> Option<&str> {
+    std::str::from_utf8(client_id_text(text)).ok()
+}
+
 /// The text without its padding.
 fn client_id_text(text: &ClientIdText) -> &[u8] {
     let length = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
@@ -103,9 +108,7 @@ impl ClientIds {
     /// the order, or nobody gave it one.
     #[must_use]
     pub fn get(&self, order_id: u64) -> Option<&str> {
-        let text = self.by_order.get(&order_id)?;
-        // Always UTF-8: only `from_bytes` makes an entry.
-        std::str::from_utf8(client_id_text(text)).ok()
+        as_text(self.by_order.get(&order_id)?)
     }
 
     /// Number of open orders with a client id.

@@ -84,6 +84,7 @@ pub use counts::{EventCounts, InputCounts};
 pub use error::JournalError;
 pub use file::header::{Identity, SEGMENT_BYTES_MAX};
 pub use file::record::{CONTENT_BYTES, RECORD_BYTES};
+pub use read::history::{History, RecordedInput};
 pub use read::inputs::{Inputs, TornTail};
 pub use read::replay::{ReplayedJournal, replay, replay_and_save};
 pub use read::segment::{SegmentRead, read_segment};

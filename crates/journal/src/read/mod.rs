@@ -1,5 +1,6 @@
 //! From files to inputs and to the resulting engine; tells damage from interrupted writes.
 
+pub mod history;
 pub mod inputs;
 pub mod replay;
 pub mod segment;
