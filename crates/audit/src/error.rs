@@ -52,7 +52,7 @@ pub enum ReadError {
     Foreign(&'static str),
     /// The version is unknown to this program.
     #[error(
-        "the audit log has version {found}, this program reads {known}: use the program that wrote it"
+        "the audit log has version {found}, this program reads 1 to {known}: use the program that wrote it"
     )]
     Version {
         /// The version of the file.

@@ -31,6 +31,6 @@ pub use file::codec::RECORD_BYTES;
 pub use file::reader::{LogTail, Reader};
 pub use file::{HEADER_BYTES, HEADER_TEXT_BYTES_MAX, Header, VERSION};
 pub use logger::{Auditor, LogResult, Logger, RING_RECORDS_MAX, Settings, start};
-pub use record::{Action, KINDS, Record, Side, TickKind};
+pub use record::{Action, KINDS, Record, Side, TickKind, client_id};
 pub use summary::summarise;
 pub use windows::{WINDOWS_MAX, Windows};

@@ -160,10 +160,26 @@ pub enum Record {
         /// Time, ns.
         clock_ns: u64,
     },
+    /// The trader follows a feed and begins to trade: what the exchange's journal knows its ticks
+    /// and orders by. Before the first tick; absent in logs of version 1.
+    Session {
+        /// The feed's session: the exchange's start, nanoseconds since 1970. Numbers of ticks count
+        /// from there.
+        feed: u64,
+        /// The run in all client ids: see [`client_id`].
+        run: u64,
+    },
+}
+
+/// The client id of an order in the exchange's eyes: the run's number in 8 hexadecimal digits, then
+/// the order's in 12.
+pub fn client_id(run: u64, order: u64) -> String {
+    format!("{run:08x}-0000-4000-8000-{order:012x}")
 }
 
 /// Names of the kinds, in the order of their numbers from 1.
-pub const KINDS: [&str; 8] = ["tick", "decision", "order", "ack", "fill", "wall", "lost", "end"];
+pub const KINDS: [&str; 9] =
+    ["tick", "decision", "order", "ack", "fill", "wall", "lost", "end", "session"];
 
 impl Record {
     /// Index of its kind in [`KINDS`].
@@ -177,6 +193,7 @@ impl Record {
             Record::Wall { .. } => 5,
             Record::Lost { .. } => 6,
             Record::End { .. } => 7,
+            Record::Session { .. } => 8,
         }
     }
 
@@ -190,6 +207,7 @@ impl Record {
             Record::Fill { read_ns, .. } => read_ns,
             Record::Wall { clock_ns, .. } | Record::End { clock_ns, .. } => clock_ns,
             Record::Lost { noticed_ns, .. } => noticed_ns,
+            Record::Session { .. } => 0,
         }
     }
 }

@@ -80,7 +80,7 @@ impl Summary {
                 self.lost = self.lost.saturating_add(count);
                 return;
             }
-            Record::End { .. } => return,
+            Record::End { .. } | Record::Session { .. } => return,
             Record::Tick { number, read_ns, .. } => self.tick = Some((number, read_ns)),
             Record::Decision { tick, checked_ns, refused, .. } => {
                 let took_ns = self.since_tick(tick, checked_ns);

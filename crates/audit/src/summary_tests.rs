@@ -80,6 +80,7 @@ fn everything_is_counted_and_measured() {
     let ack =
         Record::Ack { order: 7, order_id: 1, accepted: true, replied_ns: 9_000, stamps: [0; 4] };
     let audited = summary(&[
+        Record::Session { feed: 1, run: 2 },
         tick(5, 2_000),
         decision(5, 2_300, None),
         order(7, 5, 2_400),
@@ -93,10 +94,10 @@ fn everything_is_counted_and_measured() {
         ack,
         Record::Lost { noticed_ns: 9_500, count: 11 },
         Record::Wall { clock_ns: 1_001_000, wall_ns: WALL_NS + 2_000_000, bound_ns: 90, steps: 1 },
-        Record::End { records: 11, lost: 11, clock_ns: 2_000_000 },
+        Record::End { records: 12, lost: 11, clock_ns: 2_000_000 },
     ]);
     let counts: Vec<u64> = KINDS.iter().map(|kind| audited.records[*kind]).collect();
-    assert_eq!(counts, [2, 4, 1, 2, 0, 1, 1, 1]);
+    assert_eq!(counts, [2, 4, 1, 2, 0, 1, 1, 1, 1]);
     assert_eq!((audited.lost, audited.end), (11, End::Finished));
     let decision = &audited.decision;
     assert_eq!((decision.count, decision.min, decision.max), (3, 300, 600));

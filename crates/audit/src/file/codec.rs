@@ -18,6 +18,7 @@
 //! | 6 | wall | clock, wall, bound, steps |
 //! | 7 | lost | noticed, count |
 //! | 8 | end | records before it, lost, clock |
+//! | 9 | session | feed, run; since version 2 |
 //!
 //! All integers are little-endian, absent ones are 0. Stamps are in nanoseconds on the clock of the
 //! file's header (the exchange's may be on its own, as the header says), prices in ticks (signed),
@@ -196,6 +197,7 @@ layout! {
     6 Wall { clock_ns, wall_ns, bound_ns, steps }
     7 Lost { noticed_ns, count }
     8 End { records, lost, clock_ns }
+    9 Session { feed, run }
 }
 
 impl Record {

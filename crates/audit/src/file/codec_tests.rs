@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 /// Records of every kind.
 fn records() -> impl Strategy<Value = Record> {
-    (any::<[u64; 7]>(), any::<i64>(), any::<u16>(), 0_usize..4, any::<bool>(), 0..8).prop_map(
+    (any::<[u64; 7]>(), any::<i64>(), any::<u16>(), 0_usize..4, any::<bool>(), 0..9).prop_map(
         |(words, price_ticks, short, choice, yes, kind)| {
             let [a, b, c, d, e, f, g] = words;
             let side = if yes { Side::Sell } else { Side::Buy };
@@ -59,6 +59,7 @@ fn records() -> impl Strategy<Value = Record> {
                 },
                 5 => Record::Wall { clock_ns: a, wall_ns: b, bound_ns: c, steps: d },
                 6 => Record::Lost { noticed_ns: a, count: b },
+                7 => Record::Session { feed: a, run: b },
                 _ => Record::End { records: a, lost: b, clock_ns: c },
             }
         },
@@ -186,6 +187,7 @@ fn every_kind_stands_as_the_table_says() {
         Record::Wall { clock_ns: 1, wall_ns: 2, bound_ns: 3, steps: 4 },
         Record::Lost { noticed_ns: 1, count: 2 },
         Record::End { records: 1, lost: 2, clock_ns: 3 },
+        Record::Session { feed: 1, run: 2 },
     ];
     let line = |record: &Record| {
         let bytes = record.to_bytes(0);
@@ -202,6 +204,7 @@ fn every_kind_stands_as_the_table_says() {
         "[6, 0, 0, 0] [1, 2, 3, 4, 0, 0, 0]",
         "[7, 0, 0, 0] [1, 2, 0, 0, 0, 0, 0]",
         "[8, 0, 0, 0] [1, 2, 3, 0, 0, 0, 0]",
+        "[9, 0, 0, 0] [1, 2, 0, 0, 0, 0, 0]",
     ];
     assert_eq!(lines, expected);
 }

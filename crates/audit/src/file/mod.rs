@@ -3,7 +3,7 @@
 //! | bytes | little-endian |
 //! |---|---|
 //! | 0..8 | `TPAUDIT` and a zero |
-//! | 8..12 | version, 1 |
+//! | 8..12 | version, 2; version 1 has no sessions |
 //! | 12..16 | bytes of the text |
 //! | 16..20 | CRC-32C of the other 4092 bytes |
 //! | 20.. | [`Header`] as JSON; zeros to the end of the block |
@@ -22,7 +22,7 @@ pub const HEADER_BYTES: usize = 4096;
 /// The longest header's text.
 pub const HEADER_TEXT_BYTES_MAX: usize = HEADER_BYTES - TEXT;
 /// The format's version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const MAGIC: &[u8; 8] = b"TPAUDIT\0";
 const CHECK: usize = 16;
@@ -82,13 +82,13 @@ impl Header {
     /// Decodes the header of a file.
     ///
     /// # Errors
-    /// If it is something else, of another version, or damaged.
+    /// If it is something else, of a later version, or damaged.
     pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ReadError> {
         if bytes[..8] != *MAGIC {
             return Err(ReadError::Foreign("it begins differently"));
         }
         let found = u32_at(bytes, 8);
-        if found != VERSION {
+        if !(1..=VERSION).contains(&found) {
             return Err(ReadError::Version { found, known: VERSION });
         }
         if u32_at(bytes, CHECK) != check(bytes) {

@@ -93,11 +93,21 @@ fn what_stands_behind_the_end_is_damage() {
 #[test]
 fn another_version_and_another_file_are_rejected_by_name() {
     let (mut bytes, _) = log(1, true);
-    bytes[8] = 2;
+    bytes[8] = 3;
     let error = read(&bytes).unwrap_err();
-    assert_eq!(error.to_string().matches("version 2").count(), 1, "{error}");
+    assert_eq!(error.to_string().matches("version 3").count(), 1, "{error}");
     let error = Reader::new(&b"{}"[..]).err().unwrap();
     assert!(error.to_string().contains("not an audit log"), "{error}");
+}
+
+/// Version 1 had the same records, except for sessions.
+#[test]
+fn a_log_of_the_first_version_is_read() {
+    let (mut bytes, records) = log(3, true);
+    bytes[8] = 1;
+    let check = crc32c::crc32c_append(crc32c::crc32c(&bytes[..16]), &bytes[20..HEADER_BYTES]);
+    bytes[16..20].copy_from_slice(&check.to_le_bytes());
+    assert_eq!(read(&bytes).unwrap(), (records, LogTail::Finished));
 }
 
 proptest! {

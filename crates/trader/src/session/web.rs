@@ -221,6 +221,14 @@ mod tests {
         assert_eq!(nonces.len(), 100);
     }
 
+    /// `tickpath audit` finds an order of the log in the exchange's journal by it.
+    #[test]
+    fn a_client_id_is_the_one_that_an_audit_log_stands_for() {
+        let (run, order) = (0x00ab_cdef, 0x1234_5678_9abc);
+        let id = String::from_utf8(ClientIds::new(run).of(order).to_vec()).unwrap();
+        assert_eq!(id, audit::client_id(run.into(), order));
+    }
+
     /// A server that does not know `DESCRIBE` once led to an error that named no message.
     #[test]
     fn a_message_that_is_not_answered_is_named() {

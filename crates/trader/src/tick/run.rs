@@ -18,7 +18,7 @@ use crate::tick::session::raw::RawSession;
 use crate::tick::stages::Stages;
 use crate::tick::stamped_orders::StampedOrders;
 use crate::tick::{bare, clock_source, result};
-use audit::Auditor;
+use audit::{Auditor, Record};
 use clock::recorder::{Drain, Recorder, Series, recorder};
 use clock::{Clock, wall_now};
 use host::Root;
@@ -131,7 +131,8 @@ fn measure(
     }
     let dialler = Dialler::new(&plan.target, plan.tls.as_ref())?;
     let mut stream = dialler.connect().map_err(connect_failed)?;
-    let own = Own { plan, dialler: &dialler, stop, clock, is_shared, audit, shown, memory_locked };
+    let mut own =
+        Own { plan, dialler: &dialler, stop, clock, is_shared, audit, shown, memory_locked };
     match &plan.raw {
         Some(raw) => {
             let (receiver, session) = subscribe_raw(plan, raw, clock, &mut stream)?;
@@ -143,6 +144,9 @@ fn measure(
             session.log_on(&mut stream, plan.first_token).map_err(connect_failed)?;
             let followed = feed_start::follow(plan, stop, clock, &mut session, &mut stream)?;
             let FollowedFeed { receiver, logic, instrument, rehearsal } = followed;
+            if let (Some(auditor), Some(feed)) = (&mut own.audit, logic.follower.session()) {
+                auditor.tell(&Record::Session { feed, run: session.run().into() });
+            }
             let stages = Stages::new(clock, logic, session);
             own.run(
                 stream,

@@ -243,6 +243,8 @@ fn everything_is_told_to_the_audit_log() {
     assert_eq!((told.lost, told.failed.as_str()), (0, ""), "{told:?}");
     assert!(told.windows > 0 && told.windows_ns > 0, "{told:?}");
     let mut counts = [0u64; 4];
+    let first = records(&file).into_iter().find(|one| !matches!(one, audit::Record::Wall { .. }));
+    assert!(matches!(first, Some(audit::Record::Session { feed: 1.., .. })), "{first:?}");
     for record in records(&file) {
         match record {
             audit::Record::Tick { kind: audit::TickKind::Live, .. } => counts[0] += 1,

@@ -26,6 +26,8 @@ pub(crate) struct ExchangeSession {
     web: WebSession,
     codec: Codec,
     forms: Arc<Forms>,
+    /// The run's number in its client ids.
+    run: u32,
 }
 
 impl ExchangeSession {
@@ -37,7 +39,7 @@ impl ExchangeSession {
     fn with(target: &str, forms: Arc<Forms>) -> ExchangeSession {
         let nonce = nonce();
         let (web, codec) = (WebSession::new(target, nonce.into()), Codec::new(nonce));
-        ExchangeSession { web, codec, forms }
+        ExchangeSession { web, codec, forms, run: nonce }
     }
 
     /// A session to nowhere that shares the forms, so that encoding keeps them in the caches.
@@ -45,6 +47,11 @@ impl ExchangeSession {
         let mut twin = ExchangeSession::with("nowhere:0", self.forms.clone());
         twin.codec.units = self.codec.units;
         twin
+    }
+
+    /// The run's number in its client ids.
+    pub(crate) fn run(&self) -> u32 {
+        self.run
     }
 
     /// Sets the units of prices and amounts, which the feed tells.
