@@ -36,7 +36,7 @@ mod sequencer;
 mod setup;
 mod start_book;
 
-pub use account::register::RegisterError;
+pub use account::register::{RegisterError, account_ids};
 pub use account::risk::{Risk, RiskError};
 pub use account::tokens::{Tokens, TokensError};
 pub use config::{Config, ConfigError, FailedLogin, Journal};

@@ -224,15 +224,42 @@ fn read(
     path: &Path,
     next_sequence: u64,
 ) -> Result<(RegisterFile, RegisterHead, Vec<RegisteredAccount>), RegisterError> {
-    let damaged = |line: usize, why: String| {
-        let file = path.display().to_string();
-        RegisterError::Damaged { file, line, why }
-    };
     let mut text = Vec::new();
     file.read_to_end(&mut text).map_err(system_error("read", path))?;
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     cut(&mut file, whole as u64).map_err(system_error("write", path))?;
-    let mut lines = text[..whole].split_inclusive(|byte| *byte == b'\n');
+    let (head, accounts) = parse(&text[..whole], path, next_sequence)?;
+    Ok((RegisterFile { file, bytes: whole as u64 }, head, accounts))
+}
+
+/// The ids of a journal's accounts, by number from 1; `None` if the journal has no register.
+/// Changes nothing.
+///
+/// # Errors
+/// [`RegisterError`].
+pub fn account_ids(directory: &Path) -> Result<Option<Vec<String>>, RegisterError> {
+    let path = directory.join(NAME);
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(system_error("read", &path)(error)),
+    };
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let (_, accounts) = parse(&text[..whole], &path, u64::MAX)?;
+    Ok(Some(accounts.into_iter().map(|account| account.id).collect()))
+}
+
+/// The complete lines of a register.
+fn parse(
+    text: &[u8],
+    path: &Path,
+    next_sequence: u64,
+) -> Result<(RegisterHead, Vec<RegisteredAccount>), RegisterError> {
+    let damaged = |line: usize, why: String| {
+        let file = path.display().to_string();
+        RegisterError::Damaged { file, line, why }
+    };
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
     let head = lines.next().ok_or_else(|| damaged(1, "the file is empty".to_owned()))?;
     let head: RegisterHead =
         serde_json::from_slice(head).map_err(|error| damaged(1, error.to_string()))?;
@@ -254,7 +281,7 @@ fn read(
             None => accounts.push(RegisteredAccount { id, is_told }),
         }
     }
-    Ok((RegisterFile { file, bytes: whole as u64 }, head, accounts))
+    Ok((head, accounts))
 }
 
 /// The error for an open order that no known account can have sent.

@@ -28,7 +28,10 @@ fn accounts_are_read_in_the_order_of_their_numbers() {
         register.add(id, 5, 1).unwrap();
     }
     drop(register);
-    assert_eq!(accounts(place.path()).unwrap(), ["b", "a\nline", "\"ü\\"]);
+    let expected = ["b", "a\nline", "\"ü\\"];
+    assert_eq!(account_ids(place.path()).unwrap().unwrap(), expected);
+    assert_eq!(accounts(place.path()).unwrap(), expected);
+    assert_eq!(account_ids(&place.path().join("nowhere")).unwrap(), None);
 }
 
 /// Cut at every byte: complete lines stay, and the next account gets a line of its own.
