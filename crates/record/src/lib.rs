@@ -20,6 +20,7 @@ pub mod history;
 pub mod hlog;
 mod identity;
 pub mod instance;
+pub mod lifecycle;
 mod load;
 pub mod machine;
 pub mod measure;

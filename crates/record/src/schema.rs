@@ -4,6 +4,7 @@ use crate::audited::AuditSummary;
 use crate::comparison::Comparison;
 use crate::directory::load_record;
 use crate::history::History;
+use crate::lifecycle::Lifecycles;
 use crate::race::RaceRecord;
 use crate::sweep::SweepRecord;
 use crate::tune::{TRIAL_SCHEMA, Trial};
@@ -83,6 +84,7 @@ fn the_other_schemas_in_docs_are_those_of_their_types() {
         ("sweep", schema_of::<SweepRecord>(&id("sweep"), crate::sweep::SCHEMA)),
         ("history", unversioned::<History>(&id("history"))),
         ("audit", unversioned::<AuditSummary>(&id("audit"))),
+        ("lifecycle", schema_of::<Lifecycles>(&id("lifecycle"), crate::lifecycle::SCHEMA)),
         ("trial", schema_of::<Trial>(&id("trial"), TRIAL_SCHEMA)),
         ("race", schema_of::<RaceRecord>(&id("race"), crate::race::SCHEMA)),
     ];

@@ -1,15 +1,17 @@
-//! `tickpath audit`: what is in an audit log.
+//! `tickpath audit`: what is in an audit log, and how its orders fared at the exchange.
 
-use crate::cli::AuditArguments;
+use crate::cli::{AuditArguments, AuditFormat};
 use crate::exit::{DONE, NO_RESULT};
 use crate::print::{columns, show, show_report};
 use crate::tool::TOOL;
 use anyhow::Context;
 use audit::{ReadError, Reader, Record, summarise};
 use record::audited::AuditSummary;
+use record::lifecycle::{Lifecycles, RivalCount};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
 
 pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
     let path = arguments.log.display();
@@ -20,6 +22,9 @@ pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
         Ok(log) => log,
         Err(error) => return unreadable(&arguments.log.display().to_string(), error),
     };
+    if let Some(journal) = &arguments.journal {
+        return join(arguments, log, journal);
+    }
     let mut printer = arguments.records.then(Printer::new);
     if let Some(printer) = &mut printer {
         printer.print(&serde_json::json!({ "header": log.header() }));
@@ -42,6 +47,44 @@ pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
         show_report(&report::audit(&audited, columns()))?;
     }
     Ok(DONE)
+}
+
+/// Joins the log with the exchange's journal.
+fn join(arguments: &AuditArguments, log: Reader<impl Read>, journal: &Path) -> anyhow::Result<u8> {
+    let joined = match lifecycle::join(log, journal) {
+        Ok(joined) => joined,
+        Err(error) if error.is_damage() => {
+            eprintln!("error: {error}");
+            return Ok(NO_RESULT);
+        }
+        Err(error) => return Err(error).context("not joined"),
+    };
+    let ids = exchange::account_ids(journal).context("the journal's accounts")?;
+    let joined = Lifecycles {
+        tool: TOOL.to_owned(),
+        log: arguments.log.display().to_string(),
+        journal: journal.display().to_string(),
+        rivals: named(joined.rivals, &ids.unwrap_or_default()),
+        ..joined
+    };
+    match arguments.export {
+        Some(AuditFormat::Csv) => show(&report::lifecycle_csv(&joined))?,
+        None if arguments.json => {
+            show(&format!("{}\n", serde_json::to_string_pretty(&joined)?))?;
+        }
+        None => show_report(&report::lifecycle(&joined, columns()))?,
+    }
+    Ok(DONE)
+}
+
+/// Adds the ids of accounts, which the journal's register has by number from 1.
+fn named(rivals: Vec<RivalCount>, ids: &[String]) -> Vec<RivalCount> {
+    let name = |rival: RivalCount| {
+        let index = rival.account.and_then(|account| account.checked_sub(1));
+        let name = index.and_then(|index| ids.get(index as usize)).cloned();
+        RivalCount { name, ..rival }
+    };
+    rivals.into_iter().map(name).collect()
 }
 
 /// Damage is a finding (status 3); a log that can't be opened is a usage error (status 2).

@@ -129,7 +129,9 @@ pub(crate) enum Command {
     ///
     /// Prints the records by kind (ticks, decisions, orders, replies), their times in UTC and the
     /// error of those, losses, and the time per decision. Reads a truncated log up to its last
-    /// whole record. Exits with 3 if the log is damaged.
+    /// whole record. With --journal, prints which orders lost the quantity or the place that they
+    /// saw, to which account and by how many microseconds. Exits with 3 if the log or the journal
+    /// is damaged.
     Audit(AuditArguments),
     /// Simulate a market and say what a microsecond is worth in it
     ///

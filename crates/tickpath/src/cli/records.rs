@@ -108,6 +108,19 @@ pub(crate) struct AuditArguments {
     /// Print the log's header and every record as lines of JSON instead
     #[arg(long, conflicts_with = "json")]
     pub records: bool,
+    /// Find the log's orders in the exchange's journal in DIR: which came too late, for what
+    #[arg(long, value_name = "DIR", conflicts_with = "records")]
+    pub journal: Option<PathBuf>,
+    /// Print every order instead, as the journal has it
+    #[arg(long, value_name = "FORMAT", requires = "journal", conflicts_with = "json")]
+    pub export: Option<AuditFormat>,
+}
+
+/// Formats of `audit --export`.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum AuditFormat {
+    /// Comma-separated values, a row per order: books, result, the input that it lost to
+    Csv,
 }
 
 #[derive(Args)]
