@@ -171,7 +171,7 @@ impl FromStr for Objective {
 }
 
 /// A limit such as `100us` in ns, and as it is written again.
-fn latency(limit: &str) -> Result<(u64, String), &'static str> {
+pub(crate) fn latency(limit: &str) -> Result<(u64, String), &'static str> {
     let begins = limit.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(limit.len());
     let (number, unit) = limit.split_at(begins);
     let known = UNITS.iter().find(|(known, _)| *known == unit);

@@ -9,6 +9,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("dialects", include_str!("../../../../scenarios/dialects.toml")),
     ("endpoint", include_str!("../../../../scenarios/endpoint.toml")),
     ("stacks", include_str!("../../../../scenarios/stacks.toml")),
+    ("below-the-kernel", include_str!("../../../../scenarios/below-the-kernel.toml")),
     ("ring", include_str!("../../../../scenarios/ring.toml")),
     ("queue", include_str!("../../../../scenarios/queue.toml")),
     ("distributor", include_str!("../../../../scenarios/distributor.toml")),

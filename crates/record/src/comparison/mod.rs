@@ -8,6 +8,7 @@ pub mod gate;
 mod judge;
 mod runs;
 pub mod selector;
+pub mod worth;
 
 pub use clocks::RunOffset;
 pub use judge::{Question, compare, compare_all};
@@ -17,6 +18,7 @@ pub use runs::{ArmSeries, RunRatio, Runs};
 use crate::RunRecord;
 use crate::comparison::compared::ComparedFigure;
 use crate::comparison::gate::GateResult;
+use crate::comparison::worth::{NotRun, Worth};
 use crate::machine::{self, Fingerprint, Machine};
 use serde::{Deserialize, Serialize};
 use stats::compare::Design;
@@ -67,6 +69,12 @@ pub struct Comparison {
     /// Results of the requested gates.
     #[serde(default)]
     pub gates: Vec<GateResult>,
+    /// Whether B is worth it, if a margin was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worth: Option<Worth>,
+    /// Candidates that were to be measured and could not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<NotRun>,
     /// Further candidates measured in the same rounds, each compared with the same A. A's series
     /// stand only in the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -181,6 +181,8 @@ fn of_a_figure_and_its_ratio_the_known_one_counts() {
             outcome: Outcome::Inconclusive,
             why: String::new(),
             gates: Vec::new(),
+            worth: None,
+            not_run: Vec::new(),
             others: Vec::new(),
         };
         comparison.decide(&[], &[]);

@@ -3,6 +3,7 @@
 mod page;
 mod table;
 mod words;
+mod worth;
 
 pub use page::comparison_page;
 pub use table::{comparison, gates};

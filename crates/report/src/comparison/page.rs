@@ -3,6 +3,7 @@
 
 use crate::comparison::table::{arms, figures_of};
 use crate::comparison::words::{self, headline, short_verdict};
+use crate::comparison::worth::worth;
 use crate::page;
 use crate::plot::curves::{Bounds, Curve};
 use crate::plot::{class, legend};
@@ -50,6 +51,7 @@ pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
         }
         @if comparison.forced { p class="warn" { "Forced: void runs and other machines are compared, too." } }
         (gates(comparison))
+        @if let Some(worth) = worth(comparison) { (worth.section()) }
         (figures(comparison, is_pair))
         (curves(comparison))
         @if !differs.is_empty() {

@@ -1,6 +1,7 @@
 //! A comparison for a terminal.
 
 use crate::comparison::words::{self, headline, short_verdict};
+use crate::comparison::worth::worth;
 use crate::text::grid::{Grid, cells};
 use crate::text::number::share;
 use crate::text::terminal::{Terminal, shortened, wrap};
@@ -44,6 +45,7 @@ pub fn comparison(comparison: &Comparison, columns: usize) -> String {
         }
     }
     figures(&mut out, comparison);
+    worth(comparison).into_iter().for_each(|grid| grid.text(&mut out));
     for (letter, one) in comparison.candidates() {
         let of = if is_pair { String::new() } else { format!("{letter} ") };
         out.push_str(&gates_of(&of, &one.gates, columns));

@@ -4,6 +4,7 @@ use expect_test::expect;
 use record::Kind;
 use record::comparison::compared::ComparedFigure;
 use record::comparison::gate::{GateOutcome, GateResult};
+use record::comparison::worth::{NotRun, Worth, WorthVerdict};
 use record::comparison::{Arm, Comparison, SCHEMA};
 use stats::compare::{Design, Effect};
 use stats::verdict::Outcome;
@@ -66,6 +67,8 @@ fn comparison() -> Comparison {
             outcome: GateOutcome::Failed,
             why: "rust.order.service.p50: +42.0 %, between +40.0 % and +44.0 %".to_owned(),
         }],
+        worth: None,
+        not_run: Vec::new(),
         others: Vec::new(),
     }
 }
@@ -145,6 +148,40 @@ fn several_candidates_stand_in_one_table() {
     let summary = report::summary::markdown_of_comparison(&of_three());
     assert_eq!(summary.matches("### ").count(), 2, "{summary}");
     assert!(summary.contains("| us | A | C |"), "{summary}");
+}
+
+/// Settings of one value stand as that value. A candidate that could not run has a row.
+#[test]
+fn whether_candidates_pay_stands_in_a_table_of_its_own() {
+    let worth =
+        |verdict, why: &str| Some(Worth { margin: "5 %".to_owned(), verdict, why: why.to_owned() });
+    let mut all = of_three();
+    all.worth = worth(WorthVerdict::NotWorthIt, "p50 changes by +42.0 %");
+    all.others[0].worth = worth(WorthVerdict::WorthIt, "p50 changes by -10.0 %");
+    all.a.name = "exchange.backend=spin subject.rust.backend=spin".to_owned();
+    all.not_run = vec![NotRun {
+        name: "exchange.backend=af_xdp subject.rust.backend=af_xdp".to_owned(),
+        why: "needs CAP_NET_ADMIN".to_owned(),
+    }];
+    let text = report::comparison(&all, 80);
+    let from = text.find("Does it save").expect("the table");
+    let to = text[from..].find("\n  B gate failed").expect("gates follow");
+    expect![[r#"
+        Does it save 5 % of A's order service p50?
+        us                        verdict         p50        change
+        A spin                    (baseline)     12.3             -
+        B exchange.backend=block  not worth it   17.5   +39% … +44%
+        C exchange.gateways=1     worth it       11.1  -13% … -8.0%
+        af_xdp                    could not run     -             -
+          B: p50 changes by +42.0 %
+          C: p50 changes by -10.0 %
+          exchange.backend=af_xdp subject.rust.backend=af_xdp: needs CAP_NET_ADMIN
+    "#]]
+    .assert_eq(&text[from..from + to]);
+    let page = report::comparison_page(&all, "{}");
+    for words in ["Does it save 5 %", "could not run", "needs CAP_NET_ADMIN"] {
+        assert!(page.contains(words), "no {words:?} in the page");
+    }
 }
 
 #[test]

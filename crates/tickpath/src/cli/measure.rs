@@ -114,6 +114,10 @@ pub(crate) struct CompareArguments {
     /// Condition that must hold, such as "order.service.p99 <= +5%"
     #[arg(long, value_name = "FIGURE <= PERCENT%")]
     pub gate: Vec<String>,
+    /// Say of each candidate whether it is worth it: whether its p50 saves this share of A's, or
+    /// this time. A candidate that can't run then stays as a row with the reason
+    #[arg(long, value_name = "PERCENT%|TIME")]
+    pub worth: Option<String>,
     #[command(flatten)]
     pub summaries: Summaries,
     /// Compare records of different machines or settings, and void runs, anyway. The result says so

@@ -2,6 +2,7 @@
 
 mod records;
 mod treatments;
+mod trials;
 
 pub(crate) use records::{ComparedRecord, of_records};
 
@@ -18,6 +19,7 @@ use clock::calendar::utc;
 use clock::wall_ms;
 use record::comparison::gate::{Gate, GateOutcome, GateResult};
 use record::comparison::selector::Figure;
+use record::comparison::worth::Margin;
 use record::comparison::{self, Arm, Comparison};
 use record::directory;
 use stats::compare::Design;
@@ -30,8 +32,10 @@ pub(crate) const PAIRS_DEFAULT: u32 = 12;
 
 pub(crate) fn compare(arguments: &CompareArguments) -> anyhow::Result<u8> {
     let gates = gates(&arguments.gate)?;
+    let figures = figures(&arguments.figure, &gates)?;
     let asked = CompareRequest {
-        figures: figures(&arguments.figure, &gates)?,
+        margin: margin(arguments.worth.as_deref(), &figures)?,
+        figures,
         gates,
         names: names(arguments)?,
         out: Project::find()?.directory(arguments.output.out.as_deref()),
@@ -84,6 +88,8 @@ struct CompareRequest<'a> {
     names: Vec<String>,
     figures: Vec<Figure>,
     gates: Vec<Gate>,
+    /// The least that a candidate must save.
+    margin: Option<Margin>,
     /// Where records go.
     out: PathBuf,
 }
@@ -108,6 +114,15 @@ fn one_record(record: &str, other: &str) -> String {
         "{record} is a record and the other is not: {other} {why} Compare two records, or treatments that are \
          measured now"
     )
+}
+
+/// The margin of `--worth`.
+fn margin(text: Option<&str>, figures: &[Figure]) -> anyhow::Result<Option<Margin>> {
+    let Some(text) = text else { return Ok(None) };
+    if figures.iter().all(|figure| figure.name() != "p50") {
+        bail!("--worth {text}: the p50 decides, and --figure leaves it out; add p50 to --figure");
+    }
+    Ok(Some(text.parse::<Margin>().map_err(|why| anyhow::anyhow!("--worth {why}"))?))
 }
 
 /// Gates as they were asked for.
@@ -158,6 +173,8 @@ fn blank(forced: bool, design: Design, a: Arm, b: Arm) -> Comparison {
         outcome: Outcome::Inconclusive,
         why: String::new(),
         gates: Vec::new(),
+        worth: None,
+        not_run: Vec::new(),
         others: Vec::new(),
     }
 }

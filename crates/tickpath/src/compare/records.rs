@@ -44,6 +44,9 @@ pub(super) fn compare_records(
         also_because,
     );
     comparison.decide(gates, &[&b]);
+    if let Some(margin) = &asked.margin {
+        comparison.decide_worth(margin);
+    }
     let path = crate::errors::make_directory(out, "compare")?;
     let error = if void && !arguments.force { "a record is void" } else { "" };
     finish(arguments, &comparison, &path, error)?;

@@ -1,7 +1,8 @@
 //! Treatments that are measured now, interleaved.
 
+use super::trials::{Able, able};
 use super::{CompareRequest, PAIRS_DEFAULT, blank, finish, status};
-use crate::cli::{CompareArguments, SCENARIO_DEFAULT};
+use crate::cli::SCENARIO_DEFAULT;
 use crate::exit::NO_RESULT;
 use crate::progress::with_screen;
 use crate::project::Project;
@@ -11,7 +12,6 @@ use crate::treatment::treatment;
 use crate::turn::Turn;
 use anyhow::{Context, bail};
 use record::RunRecord;
-use record::comparison::gate::Gate;
 use record::comparison::{self, Arm, Comparison, Question, Runs, compare_all};
 use record::text::counted;
 use scenario::Interrupt;
@@ -24,7 +24,7 @@ use std::path::Path;
 
 /// Measures them now.
 pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {
-    let CompareRequest { arguments, names, gates, out, .. } = asked;
+    let CompareRequest { arguments, names, out, .. } = asked;
     let rounds = arguments.pairs.unwrap_or(PAIRS_DEFAULT);
     if !(1..=ROUNDS_MAX).contains(&rounds) {
         bail!("--pairs {rounds}: there must be 1 to {ROUNDS_MAX}");
@@ -36,9 +36,14 @@ pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {
     warn_of_too_few(rounds, names.len() - 1);
     let path = crate::errors::make_directory(out, "compare")?;
     let interrupt = signals::interrupt()?;
-    let Some(_turn) = prepare(arguments, &treatments, gates, &path, &interrupt)? else {
+    let Some(_turn) = prepare(asked, &treatments, &path, &interrupt)? else {
         return Ok(NO_RESULT);
     };
+    let able = match &asked.margin {
+        Some(_) => able(names, treatments, &path, &interrupt),
+        None => Ok(Able { names: names.clone(), treatments, not_run: Vec::new() }),
+    };
+    let Able { names, treatments, not_run } = able?;
     let experiment = Experiment {
         treatments: &treatments.iter().collect::<Vec<_>>(),
         rounds,
@@ -62,7 +67,7 @@ pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {
             return Err(error.into());
         }
     };
-    let comparison = comparison_of(asked, &made);
+    let comparison = Comparison { not_run, ..comparison_of(asked, &names, &made) };
     let complete = made.count() == rounds as usize;
     let why = match (&made.failure, interrupt.is_set()) {
         (_, true) => "it was interrupted".to_owned(),
@@ -113,23 +118,26 @@ fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Vec<Treatment>> {
 /// Checks what can be checked before the first run, and waits for the cores. A command does both
 /// for itself.
 fn prepare(
-    arguments: &CompareArguments,
+    asked: &CompareRequest<'_>,
     treatments: &[Treatment],
-    gates: &[Gate],
     path: &Path,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Option<Turn>> {
+    let CompareRequest { arguments, gates, margin, .. } = asked;
+    // Nothing was measured: only the empty directory goes.
+    let without_directory = |error: anyhow::Error| {
+        let _ = std::fs::remove_dir(path);
+        error
+    };
     let mut cores = Vec::new();
-    for treatment in treatments {
+    for (at, treatment) in treatments.iter().enumerate() {
         let Treatment::Scenario(conduct) = treatment else { continue };
-        let checked = check_gates(gates, &conduct.scenario).and_then(|()| Ok(conduct.preflight()?));
-        let plan = match checked {
+        check_gates(gates, &conduct.scenario).map_err(without_directory)?;
+        let plan = match conduct.preflight() {
             Ok(plan) => plan,
-            Err(error) => {
-                // Nothing was measured: only the empty directory goes.
-                let _ = std::fs::remove_dir(path);
-                return Err(error);
-            }
+            // Its trial says why it can't run.
+            Err(_) if at > 0 && margin.is_some() => continue,
+            Err(error) => return Err(without_directory(error.into())),
         };
         warn_of(&plan);
         cores.extend(plan.subjects.into_iter().flat_map(|(_, cores)| cores));
@@ -145,8 +153,8 @@ fn holds_a_record(directory: &Path, treatments: usize) -> bool {
 }
 
 /// Every candidate against A.
-fn comparison_of(asked: &CompareRequest<'_>, made: &Rounds) -> Comparison {
-    let CompareRequest { arguments, names, figures, gates, .. } = asked;
+fn comparison_of(asked: &CompareRequest<'_>, names: &[String], made: &Rounds) -> Comparison {
+    let CompareRequest { arguments, figures, gates, margin, .. } = asked;
     let question = Question {
         design: Design::Interleaved,
         figures: figures.clone(),
@@ -169,6 +177,9 @@ fn comparison_of(asked: &CompareRequest<'_>, made: &Rounds) -> Comparison {
         let blank = blank(arguments.force, Design::Interleaved, a.arm.clone(), b.arm.clone());
         let mut one = Comparison { differs, figures, ..blank };
         one.decide(gates, &b.records.iter().collect::<Vec<_>>());
+        if let Some(margin) = margin {
+            one.decide_worth(margin);
+        }
         one
     });
     let first = comparisons.next().expect("a candidate is required");
