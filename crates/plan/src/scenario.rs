@@ -12,6 +12,7 @@ use crate::tables::journal::Journal;
 use crate::tables::load::Load;
 use crate::tables::network::Request;
 use crate::tables::one_way::OneWay;
+use crate::tables::replica::Follower;
 use crate::tables::strategy::StrategyPlan;
 use crate::tables::subject::Subject;
 use crate::tables::ticks::{Audit, Feed, Flow, Network, Risk};
@@ -80,6 +81,9 @@ pub struct Scenario {
     /// Place of the journal.
     #[serde(default)]
     pub journal: Journal,
+    /// The follower of an exchange.
+    #[serde(default)]
+    pub follower: Follower,
     /// Probes of somebody else's address.
     #[serde(default)]
     pub endpoint: Probes,

@@ -1,9 +1,10 @@
 //! The follower's loop: takes one primary's connection after the other, and writes the copy.
 
+use crate::reply::Replies;
 use crate::session::{Session, SessionError, StoreError};
 use crate::store::DirectoryStore;
 use clock::monotonic_ns;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -47,6 +48,13 @@ enum EndError {
     Session(#[from] SessionError),
 }
 
+/// How a follower follows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FollowSettings {
+    /// Each reply is sent so much later, as if the follower were that far away: a round trip.
+    pub delay: Duration,
+}
+
 /// Follows until `stop` is set.
 ///
 /// # Errors
@@ -54,6 +62,7 @@ enum EndError {
 pub fn follow(
     listener: &TcpListener,
     store: &mut DirectoryStore,
+    settings: FollowSettings,
     stop: &AtomicBool,
     report: &mut dyn FnMut(&FollowEvent<'_>),
 ) -> Result<FollowCounts, StoreError> {
@@ -71,7 +80,13 @@ pub fn follow(
             }
         };
         counts.connections += 1;
-        match connection(stream, peer, store, stop, &mut buffer, report) {
+        let ended = Connection { stream, peer, delay: settings.delay }.follow(
+            store,
+            stop,
+            &mut buffer,
+            report,
+        );
+        match ended {
             Ok(()) => {}
             Err(EndError::Session(SessionError::Store(error))) => return Err(error),
             Err(error) => {
@@ -84,46 +99,55 @@ pub fn follow(
     Ok(counts)
 }
 
-fn connection(
-    mut stream: TcpStream,
+/// A connection from a primary.
+struct Connection {
+    stream: TcpStream,
     peer: SocketAddr,
-    store: &mut DirectoryStore,
-    stop: &AtomicBool,
-    buffer: &mut [u8],
-    report: &mut dyn FnMut(&FollowEvent<'_>),
-) -> Result<(), EndError> {
-    stream.set_nonblocking(false)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(LOOK))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut session = Session::default();
-    let mut out = Vec::new();
-    let mut heard_ns = monotonic_ns();
-    while !stop.load(Ordering::Relaxed) {
-        match stream.read(buffer) {
-            Ok(0) => return Err(EndError::Closed),
-            Ok(n) => {
-                let was_following = session.silence().is_some();
-                let received = session.receive(&buffer[..n], store, &mut out);
-                stream.write_all(&out)?;
-                out.clear();
-                received?;
-                if !was_following && session.silence().is_some() {
-                    report(&FollowEvent::Following(peer, store.next_sequence()));
-                }
-                heard_ns = monotonic_ns();
-            }
-            Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                    let silence = session.silence().unwrap_or(PATIENCE);
-                    if u128::from(monotonic_ns() - heard_ns) > silence.as_nanos() {
-                        return Err(EndError::Silent(silence));
+    delay: Duration,
+}
+
+impl Connection {
+    fn follow(
+        self,
+        store: &mut DirectoryStore,
+        stop: &AtomicBool,
+        buffer: &mut [u8],
+        report: &mut dyn FnMut(&FollowEvent<'_>),
+    ) -> Result<(), EndError> {
+        let Connection { mut stream, peer, delay } = self;
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut replies = Replies::new(stream.try_clone()?, delay)?;
+        let mut session = Session::default();
+        let mut out = Vec::new();
+        let mut heard_ns = monotonic_ns();
+        while !stop.load(Ordering::Relaxed) {
+            match stream.read(buffer) {
+                Ok(0) => return Err(EndError::Closed),
+                Ok(n) => {
+                    let was_following = session.silence().is_some();
+                    let received = session.receive(&buffer[..n], store, &mut out);
+                    replies.send(&mut out)?;
+                    received?;
+                    if !was_following && session.silence().is_some() {
+                        report(&FollowEvent::Following(peer, store.next_sequence()));
                     }
+                    heard_ns = monotonic_ns();
                 }
-                io::ErrorKind::Interrupted => {}
-                _ => return Err(error.into()),
-            },
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                        let silence = session.silence().unwrap_or(PATIENCE);
+                        if u128::from(monotonic_ns() - heard_ns) > silence.as_nanos() {
+                            return Err(EndError::Silent(silence));
+                        }
+                    }
+                    io::ErrorKind::Interrupted => {}
+                    _ => return Err(error.into()),
+                },
+            }
         }
+        Ok(())
     }
-    Ok(())
 }

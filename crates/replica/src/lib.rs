@@ -32,6 +32,7 @@ pub mod frame;
 pub mod lag;
 pub mod publish;
 pub mod register;
+mod reply;
 pub mod session;
 pub mod ship;
 pub mod store;

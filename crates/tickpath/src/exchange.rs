@@ -3,6 +3,7 @@
 use crate::cli::ExchangeArguments;
 use crate::clients::plan_on_stdin;
 use crate::echo;
+use crate::exchange_plan;
 use crate::exit::DONE;
 use crate::fix::{FixThread, Shared};
 use crate::plant;
@@ -12,13 +13,11 @@ use crate::secure::Secure;
 use crate::security_log;
 use crate::snapshots::Snapshots;
 use anyhow::{Context, bail};
-use clap::{Args, FromArgMatches};
 use clock::Clock;
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
 use host::{Cores, HostError, Root, Scheduling};
 use plan::backend as rows;
 use plan::faults::Inject;
-use plan::process::exchange::{End, ExchangePlan};
 use record::ExchangeResult;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -43,41 +42,10 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     match arguments.plan {
         None => run(arguments),
         Some(_) => {
-            let planned = of_plan(plan_on_stdin()?)?;
+            let planned = exchange_plan::arguments(plan_on_stdin()?)?;
             run(&ExchangeArguments { die_with_parent: arguments.die_with_parent, ..planned })
         }
     }
-}
-
-/// The arguments that a run's plan stands for.
-fn of_plan(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments> {
-    let command = ExchangeArguments::augment_args(clap::Command::new("exchange"));
-    let defaults = command.try_get_matches_from(["exchange"])?;
-    let mut arguments = ExchangeArguments::from_arg_matches(&defaults)?;
-    arguments.listen = plan.listen;
-    arguments.backend = plan.backend;
-    arguments.scheduling = plan.scheduling;
-    arguments.gateways = plan.gateways;
-    if !plan.cores.is_empty() {
-        arguments.cores = Cores::List(plan.cores);
-    }
-    match plan.end {
-        End::Exchange(book) => {
-            arguments.any_token = true;
-            arguments.tls.tls_self_signed = book.tls;
-            arguments.book = book.book;
-            arguments.instruments = book.instruments.map(PathBuf::from);
-            arguments.open_orders_max = Some(book.open_orders_max);
-            arguments.connections_max = Some(book.connections_max);
-            arguments.replay_inputs_max = book.replay_inputs_max;
-            arguments.inject = book.inject.words();
-        }
-        End::Echo => arguments.echo = true,
-        End::Bare => (arguments.echo, arguments.bare) = (true, true),
-        End::Datagrams => (arguments.echo, arguments.datagrams) = (true, true),
-    }
-    plant::plan(&mut arguments.market_data, plan.feed, plan.flow);
-    Ok(arguments)
 }
 
 fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {

@@ -13,6 +13,7 @@ mod doctor;
 mod echo;
 mod errors;
 mod exchange;
+mod exchange_plan;
 mod exit;
 mod fan_out;
 mod fix;

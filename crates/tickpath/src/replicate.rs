@@ -7,7 +7,7 @@ use crate::signals::stop_flag;
 use anyhow::bail;
 use exchange::Exchange;
 use journal::{Mode, Options, Replication};
-use replica::follow::{FollowEvent, follow};
+use replica::follow::{FollowEvent, FollowSettings, follow};
 use replica::ship::{ShipEvent, ShipSettings, Shipper};
 use replica::store::DirectoryStore;
 use serde_json::{Value, json};
@@ -108,7 +108,8 @@ pub(crate) fn follower(arguments: &FollowerArguments) -> anyhow::Result<u8> {
         }
         FollowEvent::Ended(peer, why) => eprintln!("the connection from {peer} ended: {why}"),
     };
-    let counts = follow(&listener, &mut store, &stop, &mut report)?;
+    let settings = FollowSettings { delay: Duration::from_micros(arguments.delay_us) };
+    let counts = follow(&listener, &mut store, settings, &stop, &mut report)?;
     let last = json!({
         "records": store.next_sequence(),
         "connections": counts.connections,

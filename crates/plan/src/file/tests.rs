@@ -62,7 +62,7 @@ fn a_scenario_has_the_keys_of_its_kind_alone() {
         let table = Scenario::find(name, &[]).unwrap().table().unwrap();
         table.keys().cloned().collect::<Vec<String>>().join(" ")
     };
-    expect!["about bare_seconds exchange find_rate floor_seconds hiccup_seconds kind load name network runs seconds subject tls warm_up_seconds"]
+    expect!["about bare_seconds exchange find_rate floor_seconds follower hiccup_seconds journal kind load name network runs seconds subject tls warm_up_seconds"]
         .assert_eq(&keys("order-to-ack"));
     expect!["about hiccup_seconds ipc kind load name runs seconds subject warm_up_seconds"]
         .assert_eq(&keys("ring"));
@@ -70,6 +70,17 @@ fn a_scenario_has_the_keys_of_its_kind_alone() {
     expect!["about bare_seconds exchange hiccup_seconds kind load name network one_way request runs seconds subject warm_up_seconds"]
         .assert_eq(&keys("irq-topology"));
     expect!["about audit bare_seconds exchange feed floor_seconds flow hiccup_seconds kind load name network one_way risk runs seconds strategy subject tls trace warm_up_seconds"].assert_eq(&keys("tick-to-trade"));
+}
+
+/// Somebody else's exchange gets no journal and no follower from a scenario.
+#[test]
+fn only_an_exchange_that_is_started_has_a_follower() {
+    let error = Scenario::find("two-zones", &["exchange.start=false".to_owned()]).unwrap_err();
+    expect!["subject.alone.replicate = alone: only an exchange that it starts gets a journal; leave it out"]
+        .assert_eq(&error.to_string());
+    let far = ["follower.round_trip_us=500001".to_owned()];
+    let error = Scenario::find("two-zones", &far).unwrap_err().to_string();
+    assert!(error.contains("0 to 500000 us"), "{error}");
 }
 
 #[test]
@@ -270,7 +281,7 @@ fn ticks_are_said_as_they_can_be() {
         "order-to-ack",
         &["feed.kernel_stamps=false"],
         expect![[
-            r#"--set feed.kernel_stamps=false: there is no "feed" in feed.kernel_stamps. There are: about, bare_seconds, exchange, find_rate, floor_seconds, hiccup_seconds, kind, load, name, network, runs, seconds, subject, tls, warm_up_seconds"#
+            r#"--set feed.kernel_stamps=false: there is no "feed" in feed.kernel_stamps. There are: about, bare_seconds, exchange, find_rate, floor_seconds, follower, hiccup_seconds, journal, kind, load, name, network, runs, seconds, subject, tls, warm_up_seconds"#
         ]],
     );
 }

@@ -3,10 +3,11 @@
 use crate::intensity::INTENSITIES;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
-use crate::range::require;
+use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::segments::SEGMENTS;
 use crate::tables::load::Model;
+use crate::tables::replica::{ROUND_TRIP_US_MAX, Replicate};
 use crate::tables::subject::{Dialect, Subject};
 
 /// The kind.
@@ -24,11 +25,14 @@ impl Measurement for Orders {
             "network",
             "load",
             "exchange",
+            "journal",
+            "follower",
             "subject.scheduling",
             "subject.backend",
             "subject.command",
             "subject.tls",
             "subject.dialect",
+            "subject.replicate",
             "subject.inject",
         ]
     }
@@ -81,10 +85,15 @@ impl Measurement for Orders {
             scenario.find_rate,
             "ping-pong has no rate to find; set load.model = \"open\"",
         )?;
+        let (key, round_trip_us) = ("follower.round_trip_us", scenario.follower.round_trip_us);
+        within(key, round_trip_us, 0..=ROUND_TRIP_US_MAX, "{} us")?;
         checks::exchange(scenario)
     }
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        let starts = scenario.exchange.start || subject.replicate == Replicate::Off;
+        let why = "only an exchange that it starts gets a journal; leave it out";
+        require(starts, &key_of(subject, "replicate"), subject.replicate, why)?;
         if subject.dialect != Dialect::Json {
             let (key, name) = (key_of(subject, "dialect"), subject.dialect.name());
             let why = "a session has one account; set load.connections = load.accounts";

@@ -58,8 +58,30 @@ pub struct BookPlan {
     pub connections_max: usize,
     /// Inputs kept in memory for a replay; 0: no check.
     pub replay_inputs_max: u64,
+    /// Its journal, if it has one.
+    pub journal: Option<JournalPlan>,
     /// Faults to inject.
     pub inject: Inject,
+}
+
+/// The journal of an exchange, in mode sync.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalPlan {
+    /// Its directory.
+    pub directory: String,
+    /// Its follower, if it has one.
+    pub follower: Option<FollowerPlan>,
+}
+
+/// A follower that already runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FollowerPlan {
+    /// Its address.
+    pub address: String,
+    /// `sync` or `async`.
+    pub mode: String,
 }
 
 /// The datagrams that an exchange publishes.
@@ -97,6 +119,13 @@ mod tests {
             open_orders_max: 10,
             connections_max: 3,
             replay_inputs_max: 0,
+            journal: Some(JournalPlan {
+                directory: "/tmp/log".to_owned(),
+                follower: Some(FollowerPlan {
+                    address: "127.0.0.1:8890".to_owned(),
+                    mode: "sync".to_owned(),
+                }),
+            }),
             inject: Inject { delay_us: 5, ..Inject::default() },
         };
         let group = Some("239.255.0.1:26400".to_owned());

@@ -1,4 +1,4 @@
-//! `journal`: orders through an engine and its journal.
+//! `journal`: orders through an engine and its journal. `order-entry`: the exchange's journal.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,6 +9,7 @@ pub mod journal;
 pub mod load;
 pub mod network;
 pub mod one_way;
+pub mod replica;
 pub mod strategy;
 pub mod subject;
 pub mod ticks;

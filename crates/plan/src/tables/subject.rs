@@ -3,6 +3,7 @@
 use crate::faults::Inject;
 use crate::tables::fan_out::SendOrder;
 use crate::tables::network::Placement;
+use crate::tables::replica::Replicate;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub struct Subject {
     pub tls: bool,
     /// Dialect of its orders: `json` or `sbe`. A client that lacks it ends with an error.
     pub dialect: Dialect,
+    /// Whether the exchange that is started for it has a journal, and a follower.
+    pub replicate: Replicate,
     /// For `network`: on which socket its thread runs, and where the interface's interrupts go.
     pub placement: Placement,
     /// For `network`: length of its requests and replies; 0: those of `[request]`.
@@ -74,6 +77,7 @@ impl Default for Subject {
             command: Vec::new(),
             tls: false,
             dialect: Dialect::Json,
+            replicate: Replicate::Off,
             placement: Placement::Baseline,
             message_bytes: 0,
             bulk_flows: 0,

@@ -3,7 +3,7 @@
 
 use engine::{Cancel, Command, EngineLimits, Input};
 use journal::{AppendError, Appender, Identity, Inputs, JournalState, Mode, Options, Replication};
-use replica::follow::{FollowCounts, follow};
+use replica::follow::{FollowCounts, FollowSettings, follow};
 use replica::ship::{ShipSettings, Shipper};
 use replica::store::DirectoryStore;
 use replica::term;
@@ -86,11 +86,17 @@ struct Follower {
 
 impl Follower {
     fn start(path: &Path, listener: &TcpListener) -> Follower {
+        Follower::start_away(path, listener, Duration::ZERO)
+    }
+
+    /// A follower whose replies come so much later.
+    fn start_away(path: &Path, listener: &TcpListener, delay: Duration) -> Follower {
         let stop = Arc::new(AtomicBool::new(false));
         let its_stop = Arc::clone(&stop);
         let mut store = DirectoryStore::open(path, options(Mode::Sync)).unwrap();
         let listener = listener.try_clone().unwrap();
-        let work = move || follow(&listener, &mut store, &its_stop, &mut |_| {}).unwrap();
+        let settings = FollowSettings { delay };
+        let work = move || follow(&listener, &mut store, settings, &its_stop, &mut |_| {}).unwrap();
         Follower { stop, thread: std::thread::spawn(work) }
     }
 
@@ -236,4 +242,23 @@ fn an_old_primary_is_fenced() {
     };
     assert!(counts.refused > 0);
     assert_eq!(inputs(&a).len(), 53);
+}
+
+/// The delay stands for a distance: an acknowledgement comes no earlier.
+#[test]
+fn a_follower_far_away_acknowledges_later() {
+    const DELAY: Duration = Duration::from_millis(100);
+    let place = tempfile::tempdir().unwrap();
+    let (listener, address) = listener();
+    let mut primary = primary(&place.path().join("a"), address, Mode::Sync);
+    let follower = Follower::start_away(&place.path().join("b"), &listener, DELAY);
+    primary.append(1);
+    primary.wait("the follower", |appender| appender.acknowledged() == 1);
+    let begin_ns = clock::monotonic_ns();
+    primary.append(10);
+    primary.wait("the follower", |appender| appender.acknowledged() == 11);
+    let took = Duration::from_nanos(clock::monotonic_ns() - begin_ns);
+    assert!(took >= DELAY, "{took:?}");
+    primary.end();
+    follower.end();
 }

@@ -6,27 +6,17 @@ use crate::kind::rules;
 use crate::kind::runner::{RuleCheck, Runner};
 use crate::launch::Launch;
 use crate::launch::observer::Observer;
+use crate::launch::replica::journal_files;
 use crate::progress::Teller;
 use plan::Measure;
 use plan::measure::{engine, journal, soak};
 use plan::process::engine::{EnginePlan, Task};
 use record::directory;
 use record::{ClientResult, Verdict};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where a soak leaves its state in a run directory.
 pub const STATE: &str = "soak.state";
-
-/// The directory of one run's journal.
-struct JournalFiles(PathBuf);
-
-impl Drop for JournalFiles {
-    fn drop(&mut self) {
-        // A leftover does no harm: the next run has other names.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// The runner.
 pub(crate) struct Engine;
@@ -110,14 +100,6 @@ fn operate(launch: &Launch, teller: &mut Teller<'_>) -> Result<ClientResult, Con
     };
     let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
     launch.run_client("engine-bench", &plan, teller)
-}
-
-/// A directory for this run's journal. The client makes it if it writes one.
-fn journal_files(launch: &Launch) -> JournalFiles {
-    let directory = &launch.conduct.scenario.journal.directory;
-    let below = if directory.is_empty() { launch.path } else { Path::new(directory) };
-    let own = format!("journal-{}-{}-{}", std::process::id(), launch.number, launch.entrant.name);
-    JournalFiles(below.join(own))
 }
 
 /// Each run and subject has its own.

@@ -3,6 +3,7 @@
 mod client_result;
 pub(crate) mod observer;
 pub(crate) mod process;
+pub(crate) mod replica;
 pub(crate) mod stderr;
 
 use crate::conduct::{Conduct, ConductError, Entrant, OPERATIONS_PER_SECOND_MIN};
@@ -16,7 +17,7 @@ use clock::Clock;
 use host::network::Networks;
 use noise::occupancy::Occupancy;
 use plan::Measure;
-use plan::process::exchange::{BookPlan, End, ExchangePlan, FlowPlan, PublishPlan};
+use plan::process::exchange::{BookPlan, End, ExchangePlan, FlowPlan, JournalPlan, PublishPlan};
 use plan::tables::network::Protocol;
 use plan::trust::Trust;
 use record::progress::ProgressLine;
@@ -99,7 +100,9 @@ impl Launch<'_> {
         market_data: MarketData,
         client: impl FnOnce(Option<Pid>, Ready) -> Result<Outcome, ConductError>,
     ) -> Result<Outcome, ConductError> {
-        let plan = self.exchange_plan(market_data);
+        let replica = self.start_replica()?;
+        let journal = replica.as_ref().map(|replica| replica.plan.clone());
+        let plan = self.exchange_plan(market_data, journal);
         let starts = self.conduct.scenario.exchange.start;
         let (process, ready) = match starts.then(|| self.start_exchange(&plan, ".exchange")) {
             Some(started) => started.map(|(process, ready)| (Some(process), ready))?,
@@ -114,8 +117,12 @@ impl Launch<'_> {
         let outcome = client(process.as_ref().map(Process::pid), ready);
         // It ends whatever became of the client.
         let ended = process.map(|process| self.end_exchange(process));
+        let followed = replica.map_or(Ok(()), |replica| self.end_replica(replica));
         let mut outcome = outcome?;
         outcome.result.load.stacks.extend(stack);
+        if let Err(why) = followed {
+            outcome.result.fail(why);
+        }
         match ended.transpose() {
             Ok(exchange) => outcome.exchange = exchange.flatten(),
             Err(why) => outcome.result.fail(why),
@@ -129,7 +136,7 @@ impl Launch<'_> {
         &self,
         client: impl FnOnce(String) -> Result<ClientResult, ConductError>,
     ) -> Result<ClientResult, ConductError> {
-        let plan = self.exchange_plan(MarketData::default());
+        let plan = self.exchange_plan(MarketData::default(), None);
         let backend = "block".to_owned();
         let plan = ExchangePlan { cores: Vec::new(), gateways: 0, backend, ..plan };
         let (process, ready) = self.start_exchange(&plan, ".sink")?;
@@ -187,7 +194,7 @@ impl Launch<'_> {
         Err(failed(stderr::said(&stderr)))
     }
 
-    fn exchange_plan(&self, market_data: MarketData) -> ExchangePlan {
+    fn exchange_plan(&self, market_data: MarketData, journal: Option<JournalPlan>) -> ExchangePlan {
         let spec = &self.conduct.scenario.exchange;
         let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
         let MarketData { feed, flow } = market_data;
@@ -202,7 +209,7 @@ impl Launch<'_> {
                 _ if self.has_datagrams() => End::Datagrams,
                 (true, true) => End::Bare,
                 (true, false) => End::Echo,
-                (false, _) => End::Exchange(self.book_plan()),
+                (false, _) => End::Exchange(self.book_plan(journal)),
             },
             feed,
             flow,
@@ -215,7 +222,7 @@ impl Launch<'_> {
         scenario.kind == Measure::Network && scenario.request.protocol == Protocol::Udp
     }
 
-    fn book_plan(&self) -> BookPlan {
+    fn book_plan(&self, journal: Option<JournalPlan>) -> BookPlan {
         let spec = &self.conduct.scenario.exchange;
         BookPlan {
             tls: self.entrant.has_tls,
@@ -224,6 +231,7 @@ impl Launch<'_> {
             open_orders_max: spec.open_orders_max,
             connections_max: self.conduct.scenario.load.connections.max(CONNECTIONS_MAX_DEFAULT),
             replay_inputs_max: spec.replay_inputs_max,
+            journal,
             inject: spec.inject.clone(),
         }
     }

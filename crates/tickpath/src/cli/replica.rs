@@ -36,6 +36,11 @@ pub(crate) struct FollowerArguments {
     /// Core for the follower's threads (default: the kernel places them)
     #[arg(long, value_name = "CORE")]
     pub core: Option<usize>,
+    /// Send each acknowledgement N us later, as if the follower were a round trip of that length
+    /// away. For measurements on one host
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub delay_us: u64,
     /// End when this parent process ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,

@@ -219,3 +219,38 @@ fn arguments_that_make_no_sense_are_rejected() {
         assert!(text(&failed.stderr).contains(word), "{}", text(&failed.stderr));
     }
 }
+
+/// Every order of the synchronous subject waits for the planted round trip, no other subject's
+/// median does, and nothing is left on the disk.
+#[test]
+fn a_run_shows_what_a_synchronous_copy_adds() {
+    const ROUND_TRIP_US: u64 = 50_000;
+    let out = tempfile::tempdir().unwrap();
+    let round_trip = format!("follower.round_trip_us={ROUND_TRIP_US}");
+    let mut sets = ["runs=1", "warm_up_seconds=0.1", "seconds=0.6", "exchange.backend=block"]
+        .map(str::to_owned)
+        .to_vec();
+    sets.extend(["floor_seconds=0", "hiccup_seconds=0", &round_trip].map(str::to_owned));
+    let subjects = ["memory", "alone", "async", "sync"];
+    sets.extend(subjects.map(|name| format!("subject.{name}.backend=block")));
+    let mut command = tickpath();
+    command.args(["run", "two-zones", "--json", "--out"]).arg(out.path());
+    command.args(sets.iter().flat_map(|set| ["--set", set]));
+    let done = command.output().unwrap();
+    let record = printed_record(&done);
+    assert!(!is_void(&record), "{}", text(&done.stderr));
+    let [memory, alone, asynchronous, synchronous] = subjects.map(|name| {
+        let pooled = &series(&record, name, "order", "service")["pooled"];
+        // Few orders of a slow subject have no median.
+        let least = pooled["min"].as_u64().unwrap();
+        (pooled["p50"].as_u64().unwrap_or(least) / 1_000, least / 1_000)
+    });
+    // Histograms keep three digits.
+    assert!(synchronous.1 >= ROUND_TRIP_US * 99 / 100, "{synchronous:?} us");
+    for (p50_us, _) in [memory, alone, asynchronous] {
+        assert!(p50_us < ROUND_TRIP_US, "{memory:?} {alone:?} {asynchronous:?} us");
+    }
+    let left = std::fs::read_dir(only_run(out.path())).unwrap().flatten();
+    let journals = left.filter(|file| file.file_name().to_string_lossy().starts_with("journal"));
+    assert_eq!(journals.count(), 0);
+}

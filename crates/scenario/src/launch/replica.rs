@@ -1,0 +1,83 @@
+//! The journal of the exchange that a subject measures, and its follower.
+
+use crate::conduct::ConductError;
+use crate::launch::Launch;
+use crate::launch::process::Process;
+use plan::process::exchange::{FollowerPlan, JournalPlan};
+use plan::tables::replica::Replicate;
+use serde::Deserialize;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The follower, in errors.
+const FOLLOWER: &str = "the exchange's follower";
+
+/// The directory of one run's journal.
+pub(crate) struct JournalFiles(pub PathBuf);
+
+impl Drop for JournalFiles {
+    fn drop(&mut self) {
+        // A leftover does no harm: the next run has other names.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A directory for this run's journal. The process that writes one makes it.
+pub(crate) fn journal_files(launch: &Launch) -> JournalFiles {
+    let directory = &launch.conduct.scenario.journal.directory;
+    let below = if directory.is_empty() { launch.path } else { Path::new(directory) };
+    let own = format!("journal-{}-{}-{}", std::process::id(), launch.number, launch.entrant.name);
+    JournalFiles(below.join(own))
+}
+
+/// The journal of an exchange, and its follower.
+pub(crate) struct Replica {
+    pub plan: JournalPlan,
+    follower: Option<Process>,
+    /// Removed after the follower has ended.
+    files: JournalFiles,
+}
+
+/// A follower's first line.
+#[derive(Deserialize)]
+struct FollowerReady {
+    listening: String,
+}
+
+impl Launch<'_> {
+    /// Starts the follower, if the exchange of this subject has one. `None` without a journal.
+    pub(crate) fn start_replica(&self) -> Result<Option<Replica>, ConductError> {
+        let scenario = &self.conduct.scenario;
+        let replicate = scenario.subject[self.entrant.index].replicate;
+        if replicate == Replicate::Off || self.conduct.has_echo(self.entrant) {
+            return Ok(None);
+        }
+        let files = journal_files(self);
+        let directory = files.0.join("log").display().to_string();
+        let mut replica =
+            Replica { plan: JournalPlan { directory, follower: None }, follower: None, files };
+        let Some(mode) = replicate.mode() else { return Ok(Some(replica)) };
+        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+        let mut command = Command::new(&self.conduct.program);
+        command.args(["follower", "--listen", &format!("{own}:0"), "--journal"]);
+        command.arg(replica.files.0.join("copy"));
+        command.args(["--delay-us", &scenario.follower.round_trip_us.to_string()]);
+        command.args(["--die-with-parent", &std::process::id().to_string()]);
+        let (process, ready) =
+            self.start_other_end::<FollowerReady>((FOLLOWER, ".follower"), command, "")?;
+        replica.follower = Some(process);
+        let mode = mode.to_owned();
+        replica.plan.follower = Some(FollowerPlan { address: ready.listening, mode });
+        Ok(Some(replica))
+    }
+
+    /// Ends the follower, after the exchange.
+    pub(crate) fn end_replica(&self, replica: Replica) -> Result<(), String> {
+        match replica.follower {
+            Some(process) => self.end_other_end(FOLLOWER, process).map(drop),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The arguments of an exchange that a run starts, from its plan.
+
+use crate::cli::ExchangeArguments;
+use crate::plant;
+use clap::{Args, FromArgMatches};
+use host::Cores;
+use plan::process::exchange::{End, ExchangePlan, FollowerPlan, JournalPlan};
+use std::path::PathBuf;
+
+/// The arguments that a run's plan stands for.
+pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments> {
+    let command = ExchangeArguments::augment_args(clap::Command::new("exchange"));
+    let defaults = command.try_get_matches_from(["exchange"])?;
+    let mut arguments = ExchangeArguments::from_arg_matches(&defaults)?;
+    arguments.listen = plan.listen;
+    arguments.backend = plan.backend;
+    arguments.scheduling = plan.scheduling;
+    arguments.gateways = plan.gateways;
+    if !plan.cores.is_empty() {
+        arguments.cores = Cores::List(plan.cores);
+    }
+    match plan.end {
+        End::Exchange(book) => {
+            arguments.any_token = true;
+            arguments.tls.tls_self_signed = book.tls;
+            arguments.book = book.book;
+            arguments.instruments = book.instruments.map(PathBuf::from);
+            arguments.open_orders_max = Some(book.open_orders_max);
+            arguments.connections_max = Some(book.connections_max);
+            arguments.replay_inputs_max = book.replay_inputs_max;
+            arguments.inject = book.inject.words();
+            if let Some(JournalPlan { directory, follower }) = book.journal {
+                arguments.journal = Some(PathBuf::from(directory));
+                arguments.journal_core = spare_core(&arguments.cores)?;
+                if let Some(FollowerPlan { address, mode }) = follower {
+                    arguments.replicate.replicate = Some(mode);
+                    arguments.replicate.follower = Some(address);
+                }
+            }
+        }
+        End::Echo => arguments.echo = true,
+        End::Bare => (arguments.echo, arguments.bare) = (true, true),
+        End::Datagrams => (arguments.echo, arguments.datagrams) = (true, true),
+    }
+    plant::plan(&mut arguments.market_data, plan.feed, plan.flow);
+    Ok(arguments)
+}
+
+/// A core for the journal's threads besides those of the exchange's own, which may spin; `None` if
+/// there is none.
+fn spare_core(cores: &Cores) -> anyhow::Result<Option<usize>> {
+    let Cores::List(taken) = cores else { return Ok(None) };
+    let allowed = host::thread::allowed()?;
+    Ok(allowed.into_iter().rfind(|core| !taken.contains(core)))
+}
