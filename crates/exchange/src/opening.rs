@@ -63,7 +63,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     };
     let Journal { directory, options } = journal;
     let identity = Identity { instruments: shape.0, limits: shape.1 };
-    let (appender, replayed) = journal::open(directory, identity, *options)?;
+    let (appender, replayed) = journal::open(directory, identity, options.clone())?;
     // Before the first input of this start: an earlier primary's follower must tell them apart.
     replica::term::begin(directory, replayed.next_sequence, options.replication.is_some())?;
     let ReplayedJournal { engine, client_ids, next_sequence, cut, snapshots_rejected, .. } =

@@ -10,9 +10,9 @@ fn log(open_orders_max: u32) -> LogName {
     let limits = EngineLimits::matching_only(open_orders_max, 10);
     let identity = Identity { instruments: 1, limits };
     let options = Options { segment_bytes: 1 << 16, reserve_inputs: 10, ..Options::default() };
-    journal::open(place.path(), identity, options).unwrap().0.close().unwrap();
+    journal::open(place.path(), identity, options.clone()).unwrap().0.close().unwrap();
     let name = LogName::of(place.path()).unwrap().unwrap();
-    drop(LogCopy::open(place.path(), name, options).unwrap());
+    drop(LogCopy::open(place.path(), name, &options).unwrap());
     name
 }
 

@@ -37,7 +37,7 @@ impl DirectoryStore {
     pub fn open(path: &Path, options: Options) -> Result<DirectoryStore, StoreError> {
         let copy = match LogName::of(path).map_err(failed)? {
             None => None,
-            Some(name) => Some((name, LogCopy::open(path, name, options).map_err(failed)?)),
+            Some(name) => Some((name, LogCopy::open(path, name, &options).map_err(failed)?)),
         };
         Ok(DirectoryStore { path: path.to_owned(), options, copy, register: Register::default() })
     }
@@ -67,7 +67,7 @@ impl Store for DirectoryStore {
         let log = self.copy.as_ref().map(|(name, _)| *name);
         admit(Own { log, terms: &terms, next: self.next_sequence() }, hello)?;
         if self.copy.is_none() {
-            let copy = LogCopy::open(&self.path, hello.log, self.options).map_err(failed)?;
+            let copy = LogCopy::open(&self.path, hello.log, &self.options).map_err(failed)?;
             self.copy = Some((hello.log, copy));
         }
         if terms != hello.terms {

@@ -60,14 +60,14 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     if arguments.echo {
         return echo::run(arguments, threads, clock, &stop);
     }
-    let mut exchange = Exchange::new(config(arguments, clock)?)?;
+    let mut exchange = Exchange::new(config(arguments, &threads, clock)?)?;
     // Its tables exist by now, and are accessed at random.
     host::huge_pages::use_huge_pages(&Root::system());
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
-    let shipper = replicate::start(arguments, &exchange, &threads.allowed)?;
+    let shipper = replicate::start(arguments, &exchange, &threads.journal)?;
     let allowed = threads.allowed.clone();
     let mut entrance = Entrance::new(arguments, threads, secure.as_ref(), (limits, clock))?;
     let shared = Shared {
@@ -162,7 +162,11 @@ fn tell_recovery(exchange: &Exchange) {
     }
 }
 
-fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config> {
+fn config(
+    arguments: &ExchangeArguments,
+    threads: &Threads,
+    clock: Clock,
+) -> anyhow::Result<Config> {
     let tokens = match (&arguments.tokens, arguments.any_token) {
         (Some(path), _) => Tokens::read(path)?,
         // A scenario started it, so no user needs the warning.
@@ -206,7 +210,7 @@ fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config>
         limits.connections_per_address_max = limits.connections_max;
     }
     let replay_inputs_max = usize::try_from(arguments.replay_inputs_max)?;
-    let journal = journal(arguments);
+    let journal = journal(arguments, threads);
     let config = Config { tokens, instruments, risk, start_book, limits, ..Config::default() };
     let (feed, flow) = (plant::feed(&arguments.market_data)?, plant::flow(&arguments.market_data));
     let (process, clock) = (plant::about(&clock)?, Some(clock));
@@ -216,16 +220,16 @@ fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config>
     Ok(Config { journal, replay_inputs_max, feed, flow, process, clock, ..config })
 }
 
-fn journal(arguments: &ExchangeArguments) -> Option<Journal> {
+fn journal(arguments: &ExchangeArguments, threads: &Threads) -> Option<Journal> {
     let mode = match arguments.journal_mode.as_str() {
         "none" => return None,
         "async" => journal::Mode::Async,
         _ => journal::Mode::Sync,
     };
     let directory = arguments.journal.clone()?;
-    let core = arguments.journal_core;
+    let cores = threads.journal.clone();
     let replication = replicate::replication(&arguments.replicate);
-    let options = journal::Options { mode, core, replication, ..journal::Options::default() };
+    let options = journal::Options { mode, cores, replication, ..journal::Options::default() };
     Some(Journal { directory, options })
 }
 
@@ -247,13 +251,8 @@ fn snapshots(
     let Some(watch) = exchange.journal_watch() else {
         bail!("--snapshot-seconds needs a journal: set --journal-mode to async or sync");
     };
-    let core = arguments.journal_core;
-    let allowed = threads.allowed.clone();
-    let place = move || match core {
-        Some(core) => host::thread::pin(core),
-        // It would inherit the core of the pinned thread.
-        None => host::thread::run_on(&allowed),
-    };
+    let cores = threads.journal.clone();
+    let place = move || host::thread::run_on(&cores);
     let interval = Duration::from_secs_f64(seconds);
     Ok(Some(Snapshots::start(directory.clone(), watch, interval, place)?))
 }
@@ -264,6 +263,8 @@ pub(crate) struct Threads {
     cores: Vec<usize>,
     /// The cores that the process was started with.
     allowed: Vec<usize>,
+    /// The cores of the journal's threads, which would inherit that of the exchange thread.
+    journal: Vec<usize>,
     pub(crate) scheduling: Scheduling,
 }
 
@@ -281,7 +282,11 @@ impl Threads {
             );
         }
         let allowed = host::thread::allowed()?;
-        Ok(Threads { cores, allowed, scheduling: arguments.scheduling })
+        let journal = match arguments.journal_core {
+            Some(core) => vec![core],
+            None => allowed.clone(),
+        };
+        Ok(Threads { cores, allowed, journal, scheduling: arguments.scheduling })
     }
 
     /// Called in a gateway's thread, which would inherit the core of the pinned thread.

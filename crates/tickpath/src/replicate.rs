@@ -27,11 +27,11 @@ pub(crate) fn replication(arguments: &ReplicateArguments) -> Option<Replication>
 }
 
 /// Starts to ship the journal, with --replicate, and waits for the follower's first answer, but not
-/// longer than --follower-seconds. `allowed` are the cores of the threads.
+/// longer than --follower-seconds. `cores` are those of its threads.
 pub(crate) fn start(
     arguments: &ExchangeArguments,
     exchange: &Exchange,
-    allowed: &[usize],
+    cores: &[usize],
 ) -> anyhow::Result<Option<Shipper>> {
     let ReplicateArguments { follower, follower_seconds, .. } = &arguments.replicate;
     let (Some(follower), Some(journal)) = (follower, &arguments.journal) else { return Ok(None) };
@@ -49,14 +49,9 @@ pub(crate) fn start(
         follower: follower.clone(),
         limit: Duration::from_secs_f64(*follower_seconds),
     };
-    let (core, allowed) = (arguments.journal_core, allowed.to_vec());
+    let cores = cores.to_vec();
     let place = move || {
-        let placed = match core {
-            Some(core) => host::thread::pin(core),
-            // It would inherit the core of the pinned thread.
-            None => host::thread::run_on(&allowed),
-        };
-        if let Err(error) = placed {
+        if let Err(error) = host::thread::run_on(&cores) {
             eprintln!("warning: {error}");
         }
     };

@@ -135,7 +135,8 @@ fn open(
         JournalMode::Async => Mode::Async,
         JournalMode::Sync => Mode::Sync,
     };
-    let options = Options { mode, core: logged.writer_core, ..Options::default() };
+    let cores = logged.writer_core.into_iter().collect();
+    let options = Options { mode, cores, ..Options::default() };
     let identity = Identity { instruments: 1, limits };
     let (appender, recovered) = journal::open(Path::new(logged.directory), identity, options)?;
     Ok((appender, recovered.engine))

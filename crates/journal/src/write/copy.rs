@@ -33,7 +33,7 @@ impl LogCopy {
     ///
     /// # Errors
     /// As [`crate::open`]; the directory has another log.
-    pub fn open(path: &Path, name: LogName, options: Options) -> Result<LogCopy, JournalError> {
+    pub fn open(path: &Path, name: LogName, options: &Options) -> Result<LogCopy, JournalError> {
         options.check()?;
         let log = name.log();
         let directory = Directory::new(path);
@@ -53,7 +53,7 @@ impl LogCopy {
             }
         };
         let next = end.next;
-        let segment = segment_to_write(&directory, log, &end, &options)?;
+        let segment = segment_to_write(&directory, log, &end, options)?;
         let shared = Arc::new(WriterState::new(next, segment.end()));
         let mark = Mark::create(&directory, log.number, next, Arc::clone(&shared))?;
         let first = segment.end();

@@ -141,14 +141,18 @@ fn start(
     let group_inputs_max = options.group_inputs_max as usize;
     let of_writer = Arc::clone(&shared);
     let (said, hear) = sync_channel(1);
+    let header = Header { records: options.segment_records(), ..*segment.header() };
+    let cores = options.cores.clone();
     let work = move || {
         let first = segment.end();
-        let header = Header { records: options.segment_records(), ..*segment.header() };
         let maker =
             Maker { directory, header, zeroed: options.zeroed, shared: Arc::clone(&of_writer) };
         // Threads inherit the affinity of the thread that starts them.
-        let pinned = options.core.map_or(Ok(()), host::thread::pin).map_err(io::Error::other);
-        let ahead = pinned.and_then(|()| SegmentMaker::start(maker, first));
+        let placed = match &cores[..] {
+            [] => Ok(()),
+            cores => host::thread::run_on(cores).map_err(io::Error::other),
+        };
+        let ahead = placed.and_then(|()| SegmentMaker::start(maker, first));
         let ahead = match ahead {
             Ok(ahead) => ahead,
             Err(error) => return drop(said.send(Err(error))),
@@ -163,7 +167,7 @@ fn start(
     let writer = std::thread::Builder::new().name("journal".into()).spawn(work);
     let writer = writer.map_err(failed.clone()("start a thread for"))?;
     match hear.recv() {
-        Ok(Err(source)) => Err(failed("pin or start the threads of")(source)),
+        Ok(Err(source)) => Err(failed("place or start the threads of")(source)),
         _ => Ok(Appender::new(Parts { producer, shared, options, writer, next })),
     }
 }

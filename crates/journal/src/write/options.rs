@@ -34,7 +34,7 @@ pub struct Replication {
 }
 
 /// Options of a journal's writer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// When an input may be acknowledged.
     pub mode: Mode,
@@ -56,8 +56,8 @@ pub struct Options {
     pub group_inputs_max: u32,
     /// How the writer waits for inputs.
     pub wait: Wait,
-    /// The core of the writer's threads. `None`: the cores of the opening thread.
-    pub core: Option<usize>,
+    /// The cores that the writer's threads may run on. Empty: those of the opening thread.
+    pub cores: Vec<usize>,
     /// `None`: there is no follower.
     pub replication: Option<Replication>,
 }
@@ -72,7 +72,7 @@ impl Default for Options {
             ring_slots: 1 << 16,
             group_inputs_max: 1 << 12,
             wait: Wait::Futex { spins: 200 },
-            core: None,
+            cores: Vec::new(),
             replication: None,
         }
     }

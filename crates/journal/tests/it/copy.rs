@@ -28,7 +28,7 @@ fn a_copy_continues_where_it_ended() {
     assert_eq!(LogName::from_bytes(&name.to_bytes()), Some(name));
     let options = Options { segment_bytes: 8 << 10, ..options() };
     for (to, group) in [(0, 1), (100, 7), (411, 500), (MANY, 64)] {
-        let mut log = LogCopy::open(copy.path(), name, options).unwrap();
+        let mut log = LogCopy::open(copy.path(), name, &options).unwrap();
         copy_to(place.path(), &mut log, to, group);
         assert_eq!(log.watch().durable(), to);
         drop(log);
@@ -55,10 +55,10 @@ fn a_copy_of_another_log_is_rejected() {
     written(place.path(), 10);
     written(other.path(), 10);
     let name = LogName::of(place.path()).unwrap().unwrap();
-    let opened = LogCopy::open(other.path(), name, options());
+    let opened = LogCopy::open(other.path(), name, &options());
     assert!(matches!(opened, Err(JournalError::OtherLog(_))));
     let (_appender, _) = open(place.path(), identity(), options()).unwrap();
-    let opened = LogCopy::open(place.path(), name, options());
+    let opened = LogCopy::open(place.path(), name, &options());
     assert!(matches!(opened, Err(JournalError::InUse(_))));
 }
 

@@ -296,7 +296,7 @@ proptest! {
         let options = Options { mode, segment_bytes: 4 << 10, reserve_inputs: 0, ..options() };
         let (mut done, mut saved) = (0, 0);
         for (inputs, is_saved) in runs {
-            let (mut appender, recovered) = open(place.path(), identity(), options).unwrap();
+            let (mut appender, recovered) = open(place.path(), identity(), options.clone()).unwrap();
             prop_assert_eq!(recovered.next_sequence, done);
             done += inputs;
             append_to(&mut appender, done);

@@ -83,7 +83,7 @@ fn a_journal_that_keeps_nothing_takes_everything() {
 fn a_full_ring_is_rejected_with_its_limit() {
     let place = tempfile::tempdir().unwrap();
     let options = Options { ring_slots: 2, ..options() };
-    let (mut appender, _) = open(place.path(), identity(), options).unwrap();
+    let (mut appender, _) = open(place.path(), identity(), options.clone()).unwrap();
     let deadline = Deadline::after(PATIENCE);
     let error = loop {
         if let Err(error) = appender.try_append(&input(appender.next_sequence())) {
@@ -205,7 +205,7 @@ fn options_out_of_range_are_rejected_by_name() {
         ("ring_slots", Options { ring_slots: 1, ..options() }),
         ("number of slots", Options { ring_slots: 3, ..options() }),
         ("group_inputs_max", Options { group_inputs_max: 0, ..options() }),
-        ("pin or start", Options { core: Some(100_000), ..options() }),
+        ("place or start", Options { cores: vec![100_000], ..options() }),
     ] {
         let error = open(place.path(), identity(), options).err().unwrap().to_string();
         assert!(error.contains(name), "{error}");
@@ -276,7 +276,7 @@ fn the_writer_runs_where_it_is_told() {
     };
     let core = (0..rustix::thread::CpuSet::MAX_CPU).find(|core| cores.is_set(*core)).unwrap();
     let place = tempfile::tempdir().unwrap();
-    let options = Options { core: Some(core), ..options() };
+    let options = Options { cores: vec![core], ..options() };
     let (_appender, _) = open(place.path(), identity(), options).unwrap();
     let mut lists = Vec::new();
     for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
