@@ -70,6 +70,30 @@ fn both_loads_are_judged_like_ours() {
     }
 }
 
+/// In SBE ours and theirs send the same bytes, too, with a session for each connection. The last
+/// run is over TLS.
+#[test]
+fn orders_in_sbe_are_judged_like_ours() {
+    let Some(client) = client() else {
+        testing::skip!(CppClient, "the client in C++ is not built; `make clients` does it");
+    };
+    let sbe = ["subject.rust.dialect=sbe", "subject.cpp.dialect=sbe"];
+    let several = ["load.accounts=4", "load.connections=4", "load.cancel_after=3"];
+    let runs: [[&[&str]; 3]; 3] = [
+        [&[], &several, &[]],
+        [&["--io-uring"], &PING_PONG, &[]],
+        [&[], &PING_PONG, &["tls=true"]],
+    ];
+    for [options, load, tls] in runs {
+        let sets = [load, &sbe, tls].concat();
+        let record = run_both(&client, options, &sets);
+        assert!(!is_void(&record), "{options:?} {sets:?}: {}", record["void_because"]);
+        let bytes = |index: usize| record["subjects"][index]["load"]["message_bytes"].clone();
+        assert_eq!(bytes(0), bytes(1), "{record}");
+        assert_eq!(bytes(1)["cancel"], 87, "{record}");
+    }
+}
+
 /// An exchange that delays its answers: both clients find the differences in their service time.
 /// It compares minima, because with busy loops on each core every percentile is the scheduler's.
 #[test]

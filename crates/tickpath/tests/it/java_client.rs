@@ -71,6 +71,23 @@ fn both_load_models_leave_a_record_over_each_transport() {
     }
 }
 
+/// Its orders have the lengths that the schema gives them, in plain text and over TLS.
+#[test]
+fn orders_in_sbe_leave_a_record() {
+    let Some(launcher) = launcher() else {
+        testing::skip!(JavaClient, "the client in Java is not built; `make clients` does it");
+    };
+    let several = ["load.connections=6", "subject.java.dialect=sbe"];
+    let encrypted = ["tls=true", "subject.java.dialect=sbe"];
+    for (load, sets) in [(OPEN, several), (PING_PONG, encrypted)] {
+        let record = run(&scenario(&launcher, "epoll", load), &sets);
+        assert_held(&record);
+        let bytes = &record["subjects"][0]["load"]["message_bytes"];
+        let expected = json!({"order": 134, "order_reply": 130, "cancel": 87, "cancel_reply": 112});
+        assert_eq!(*bytes, expected, "{record}");
+    }
+}
+
 /// The exchange waits before each answer: so much longer is the service time, as a stopwatch beside
 /// the socket would say. It compares minima, as the rest is the scheduler's on a busy machine.
 #[test]
