@@ -26,6 +26,7 @@ mod ipc;
 mod java_client;
 mod journaled;
 mod kill_switch;
+mod lifecycle;
 mod live_view;
 mod merge;
 mod network;
