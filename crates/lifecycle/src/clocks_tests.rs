@@ -43,6 +43,9 @@ fn order() -> (LoggedOrder, Arrival) {
         decided_ns: 2_000,
         sent_ns: 3_000,
         answer: Some(answer),
+        fills_ns: Vec::new(),
+        amended_ns: Vec::new(),
+        cancelled_ns: Vec::new(),
     };
     let new = NewOrder::limit(engine::Side::Buy, 1, 1);
     let time_ns = WALL_NS + 4_000;

@@ -24,6 +24,7 @@
 
 mod arrivals;
 mod clocks;
+mod events;
 mod logged;
 mod race;
 mod replay;
@@ -31,6 +32,7 @@ mod summary;
 
 use crate::arrivals::Arrivals;
 use crate::clocks::TraderClock;
+use crate::events::Timeline;
 use crate::logged::Log;
 use record::lifecycle::Lifecycles;
 use std::io::Read;
@@ -78,8 +80,10 @@ pub fn join(log: audit::Reader<impl Read>, journal: &Path) -> Result<Lifecycles,
     let log = Log::read(log)?;
     let arrivals = Arrivals::read(&log, journal)?;
     let clock = TraderClock::new(&log);
-    let replayed = replay::replay(&log, &arrivals, journal)?;
-    Ok(summary::summarise(&log, &arrivals, &clock, replayed))
+    let mut timeline = Timeline::new(&log, &clock);
+    let judged = replay::replay(&log, &arrivals, journal, &mut timeline)?;
+    let events = timeline.events;
+    Ok(Lifecycles { events, ..summary::summarise(&log, &arrivals, &clock, judged) })
 }
 
 #[cfg(test)]

@@ -29,6 +29,10 @@ pub(crate) struct LoggedOrder {
     pub decided_ns: u64,
     pub sent_ns: u64,
     pub answer: Option<Answer>,
+    /// Reads of its fills' reports, and writes of its amendments and cancels.
+    pub fills_ns: Vec<u64>,
+    pub amended_ns: Vec<u64>,
+    pub cancelled_ns: Vec<u64>,
 }
 
 /// The feed's session, and the run in the client ids.
@@ -91,8 +95,23 @@ impl Log {
                 *decided = (tick, decided_ns);
                 self.refused += u64::from(refused.is_some());
             }
-            Record::Order { action: Action::Cancel, .. } => self.cancels += 1,
-            Record::Order { action: Action::Amend, .. } => self.amendments += 1,
+            Record::Order { action: Action::Cancel, order, sent_ns, .. } => {
+                self.cancels += 1;
+                if let Some(order) = self.order_mut(order) {
+                    order.cancelled_ns.push(sent_ns);
+                }
+            }
+            Record::Order { action: Action::Amend, order, sent_ns, .. } => {
+                self.amendments += 1;
+                if let Some(order) = self.order_mut(order) {
+                    order.amended_ns.push(sent_ns);
+                }
+            }
+            Record::Fill { order, read_ns, .. } => {
+                if let Some(order) = self.order_mut(order) {
+                    order.fills_ns.push(read_ns);
+                }
+            }
             Record::Order {
                 order,
                 tick,
@@ -115,6 +134,9 @@ impl Log {
                     decided_ns,
                     sent_ns,
                     answer: None,
+                    fills_ns: Vec::new(),
+                    amended_ns: Vec::new(),
+                    cancelled_ns: Vec::new(),
                 });
             }
             Record::Ack { order, order_id, accepted, replied_ns, stamps } => {
@@ -129,7 +151,7 @@ impl Log {
                 self.wall_steps = steps;
             }
             Record::Lost { count, .. } => self.lost = self.lost.saturating_add(count),
-            Record::Tick { .. } | Record::Fill { .. } | Record::End { .. } => {}
+            Record::Tick { .. } | Record::End { .. } => {}
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::JoinError;
 use crate::arrivals::Arrivals;
+use crate::events::Timeline;
 use crate::logged::Log;
 use crate::race::{Judged, Window, seen};
 use engine::{Command, Engine, Event, Input, SavedItem};
@@ -16,11 +17,13 @@ const OTHER_SESSION: &str = "the journal has no input of the feed's session";
 const BEFORE_ITS_TICK: &str = "it arrived before the tick that it answers";
 const PART_OF_INPUT: &str = "its tick ended within an input: the trader saw a part of that";
 
-/// Replays the journal, and judges each order of the log that arrived. By place in the log.
+/// Replays the journal, and judges each order of the log that arrived. By place in the log. The
+/// orders' events go to `timeline`.
 pub(crate) fn replay(
     log: &Log,
     arrivals: &Arrivals,
     journal: &Path,
+    timeline: &mut Timeline<'_>,
 ) -> Result<Vec<Option<Judged>>, JoinError> {
     let mut history = History::open(journal)?;
     let mut books = Books::new(&history)?;
@@ -37,8 +40,10 @@ pub(crate) fn replay(
         if let (Some(place), Some(arrived)) = (place, arrived)
             && let Some(arrival) = &arrivals.of[place]
         {
+            timeline.arrives(place, &arrival.order);
             judged[place] = Some(arrived.by_events(arrival.order.order_id, &books.events));
         }
+        timeline.add(&recorded, &books.events);
         races.open_due(recorded.sequence, &books);
     }
     match books.publisher.faults() {

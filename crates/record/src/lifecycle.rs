@@ -63,6 +63,8 @@ pub struct Lifecycles {
     pub decided_to_arrived: Percentiles,
     /// Every order: those of the log in its order, then those that only the journal has.
     pub orders: Vec<OrderLife>,
+    /// The events of the logged orders that arrived, in the journal's order.
+    pub events: Vec<LifeEvent>,
 }
 
 /// The clocks of trader and exchange.
@@ -232,6 +234,70 @@ pub struct Rival {
     pub account: Option<u32>,
     /// Its action.
     pub action: RivalAction,
+}
+
+/// The kind of an event in an order's life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LifeEventKind {
+    /// It arrived, and the engine accepted it.
+    #[default]
+    New,
+    /// It arrived, and the engine rejected it.
+    Rejected,
+    /// Its owner amended it.
+    Replaced,
+    /// A part of it traded, and the rest is open.
+    PartiallyFilled,
+    /// It traded, and nothing is left.
+    Filled,
+    /// Its owner cancelled it, or the exchange did when the owner's connection ended.
+    Cancelled,
+    /// The exchange or its operator ended it, or self-trade prevention did.
+    CancelledByExchange,
+    /// Its time was over; at once if it may not rest.
+    Expired,
+}
+
+impl LifeEventKind {
+    /// As in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            LifeEventKind::New => "new",
+            LifeEventKind::Rejected => "rejected",
+            LifeEventKind::Replaced => "replaced",
+            LifeEventKind::PartiallyFilled => "partially_filled",
+            LifeEventKind::Filled => "filled",
+            LifeEventKind::Cancelled => "cancelled",
+            LifeEventKind::CancelledByExchange => "cancelled_by_exchange",
+            LifeEventKind::Expired => "expired",
+        }
+    }
+}
+
+/// An event in an order's life, with the times of both ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LifeEvent {
+    /// The order's index in `orders`.
+    pub order: u64,
+    /// The event.
+    pub event: LifeEventKind,
+    /// The journal's input that caused it.
+    pub input: u64,
+    /// Its time on the journal's clock, nanoseconds since 1970.
+    pub exchange_ns: u64,
+    /// When the trader wrote the message that caused it or, for a trade, read the report of it,
+    /// nanoseconds since 1970; `null` if neither is known.
+    pub trader_utc_ns: Option<u64>,
+    /// The price of a trade; otherwise the order's, ticks.
+    pub price_ticks: i64,
+    /// The traded quantity; otherwise the order's, lots.
+    pub quantity_lots: u64,
+    /// The quantity that is open afterwards, lots.
+    pub remaining_lots: u64,
 }
 
 /// The life of one order.

@@ -85,7 +85,7 @@ fn or_unnamed(name: &str) -> &str {
 }
 
 /// Nanoseconds behind the whole seconds, as UTC has them.
-fn moment(wall_ns: u64) -> String {
+pub(crate) fn moment(wall_ns: u64) -> String {
     let whole = utc(wall_ns / 1_000_000);
     format!("{}.{:09}Z", whole.trim_end_matches('Z'), wall_ns % 1_000_000_000)
 }

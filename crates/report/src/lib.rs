@@ -36,7 +36,7 @@ pub use disturbed::{DisturbedFigure, DisturbedRow, disturbed};
 pub use doctor::doctor;
 pub use finding::{Finding, finding};
 pub use history::{history, history_page};
-pub use lifecycle::{lifecycle, lifecycle_csv};
+pub use lifecycle::{life_events_csv, lifecycle, lifecycle_csv};
 pub use live::{live_histogram, record_line};
 pub use market_fit::market_fit;
 pub use preflight::preflight;

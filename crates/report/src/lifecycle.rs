@@ -1,10 +1,13 @@
 //! A trader's orders as the exchange's journal has them.
 
+use crate::audit::moment;
 use crate::export::quoted;
 use crate::text::number::latency;
 use crate::text::terminal::{Terminal, wrap};
 use record::Percentiles;
-use record::lifecycle::{Clocks, Lifecycles, OrderLife, Races, RivalCount, SeenBook};
+use record::lifecycle::{
+    Clocks, LifeEvent, LifeEventKind, Lifecycles, OrderLife, Races, RivalCount, SeenBook,
+};
 use record::text::counted;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
@@ -23,6 +26,13 @@ const HEAD: &str = "number,client_id,order_id,account,instrument,side,price_tick
      arrived_ahead_lots,arrived_takeable_lots,\
      race,wanted_lots,traded_lots,joined_lots,outcome,why,\
      lost_to_input,lost_to_order_id,lost_to_account,lost_to_action,lost_by_ns";
+
+/// The columns of [`life_events_csv`].
+const EVENTS_HEAD: &str = "event,rts24_event,cat_event,sequence,order_id,client_id,account,instrument,side,price_ticks,\
+     quantity_lots,remaining_lots,trader_time,trader_bound_ns,exchange_time,exchange_bound_ns,\
+     within_100us_of_utc";
+/// RTS 25's largest distance from UTC for high-frequency trading and fast gateways.
+const RTS25_NS: u64 = 100_000;
 
 /// The summary as text. Counts are exact.
 pub fn lifecycle(joined: &Lifecycles, columns: usize) -> String {
@@ -168,7 +178,7 @@ fn row(order: &OrderLife) -> String {
         or_empty(Some(order.order_id).filter(|id| *id > 0)),
         or_empty(order.account),
         order.instrument.to_string(),
-        if order.buys { "BUY" } else { "SELL" }.to_owned(),
+        side(order).to_owned(),
         order.price_ticks.to_string(),
         order.quantity_lots.to_string(),
         or_empty(Some(order.tick).filter(|tick| *tick > 0)),
@@ -204,6 +214,56 @@ fn book(seen: Option<&SeenBook>) -> String {
         None => ",".to_owned(),
     };
     format!("{input},{},{},{ahead_lots},{takeable_lots}", quote(bid), quote(ask))
+}
+
+/// Comma-separated values (RFC 4180), one row per event of an order's life, with the times of both
+/// ends in UTC and their bounds. An empty field is unknown.
+pub fn life_events_csv(joined: &Lifecycles) -> String {
+    let Clocks { trader_bound_ns, exchange_bound_ns, .. } = joined.clocks;
+    let within = trader_bound_ns.zip(exchange_bound_ns);
+    let within = or_empty(within.map(|(trader, exchange)| trader.max(exchange) <= RTS25_NS));
+    let mut out = format!("{EVENTS_HEAD}\r\n");
+    for event in &joined.events {
+        let LifeEvent { price_ticks, quantity_lots, remaining_lots, .. } = event;
+        let Some(order) = joined.orders.get(event.order as usize) else { continue };
+        let (rts24, cat) = codes(event.event);
+        let _ = write!(
+            out,
+            "{},{rts24},{cat},{},{},{},{},{},{},{price_ticks},{quantity_lots},{remaining_lots},\
+             {},{},{},{},{within}\r\n",
+            event.event.name(),
+            event.input,
+            order.order_id,
+            quoted(&order.client_id),
+            or_empty(order.account),
+            order.instrument,
+            side(order),
+            or_empty(event.trader_utc_ns.map(moment)),
+            or_empty(trader_bound_ns),
+            moment(event.exchange_ns),
+            or_empty(exchange_bound_ns),
+        );
+    }
+    out
+}
+
+/// The event's code in ESMA's RTS 24, and that of an industry member's report to CAT, to which the
+/// exchange reports trades and rejections itself.
+fn codes(event: LifeEventKind) -> (&'static str, &'static str) {
+    match event {
+        LifeEventKind::New => ("NEWO", "MENO"),
+        LifeEventKind::Rejected => ("REMO", ""),
+        LifeEventKind::Replaced => ("REME", "MEOM"),
+        LifeEventKind::PartiallyFilled => ("PARF", ""),
+        LifeEventKind::Filled => ("FILL", ""),
+        LifeEventKind::Cancelled => ("CAME", "MEOC"),
+        LifeEventKind::CancelledByExchange => ("CAMO", ""),
+        LifeEventKind::Expired => ("EXPI", ""),
+    }
+}
+
+fn side(order: &OrderLife) -> &'static str {
+    if order.buys { "BUY" } else { "SELL" }
 }
 
 fn or_empty(value: Option<impl Display>) -> String {

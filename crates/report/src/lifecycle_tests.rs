@@ -1,6 +1,6 @@
 use super::*;
 use expect_test::expect;
-use record::lifecycle::{Outcome, Race, Rival, RivalAction};
+use record::lifecycle::{LifeEvent, LifeEventKind, Outcome, Race, Rival, RivalAction};
 
 fn joined() -> Lifecycles {
     let lost_by = Percentiles { count: 2, min: 1_250, max: 4_000, ..Percentiles::default() };
@@ -111,4 +111,30 @@ fn a_row_per_order() {
         assert_eq!(lost[of(name)], value, "{name}: {}", lines[1]);
     }
     assert!(lines[2].contains("only_in_log,\"gone, or \"\"lost\"\"\",,,,,"), "{}", lines[2]);
+}
+
+/// With both bounds: whether they are good enough for RTS 25; without one: unknown.
+#[test]
+fn a_row_per_event_of_a_life() {
+    let event = LifeEvent {
+        order: 0,
+        event: LifeEventKind::New,
+        input: 12,
+        exchange_ns: 1_795_305_600_000_002_250,
+        trader_utc_ns: None,
+        price_ticks: 100,
+        quantity_lots: 3,
+        remaining_lots: 3,
+    };
+    let mut joined = Lifecycles { events: vec![event], ..joined() };
+    let row = |joined: &Lifecycles| life_events_csv(joined).lines().nth(1).unwrap().to_owned();
+    let time = "2026-11-22T00:00:00.000002250Z";
+    let begin = "new,NEWO,MENO,12,10,c,7,0,BUY,100,3,3";
+    assert_eq!(row(&joined), format!("{begin},,5000,{time},,"));
+    joined.events[0].trader_utc_ns = Some(1_795_305_600_000_002_250);
+    joined.clocks.exchange_bound_ns = Some(100_000);
+    assert_eq!(row(&joined), format!("{begin},{time},5000,{time},100000,true"));
+    joined.clocks.exchange_bound_ns = Some(100_001);
+    assert!(row(&joined).ends_with(",100001,false"));
+    assert_eq!(row(&joined).split(',').count(), EVENTS_HEAD.split(',').count());
 }

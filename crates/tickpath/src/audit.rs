@@ -69,6 +69,7 @@ fn join(arguments: &AuditArguments, log: Reader<impl Read>, journal: &Path) -> a
     };
     match arguments.export {
         Some(AuditFormat::Csv) => show(&report::lifecycle_csv(&joined))?,
+        Some(AuditFormat::Events) => show(&report::life_events_csv(&joined))?,
         None if arguments.json => {
             show(&format!("{}\n", serde_json::to_string_pretty(&joined)?))?;
         }

@@ -121,6 +121,8 @@ pub(crate) struct AuditArguments {
 pub(crate) enum AuditFormat {
     /// Comma-separated values, a row per order: books, result, the input that it lost to
     Csv,
+    /// Comma-separated values, a row per event of an order's life, with both clocks and bounds
+    Events,
 }
 
 #[derive(Args)]

@@ -97,6 +97,8 @@ fn the_rival_that_was_first_is_named() {
         let csv = audit(&log, &journal, &["--export", "csv"]);
         let orders = joined["orders"].as_array().unwrap().len();
         assert_eq!(csv.lines().count(), 1 + orders, "{csv}");
+        let events = audit(&log, &journal, &["--export", "events"]);
+        assert!(events.contains("new,NEWO,MENO,"), "{events}");
         Ok::<(), String>(())
     });
 }

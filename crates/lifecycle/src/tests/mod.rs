@@ -1,171 +1,12 @@
-//! Markets with planted rivals: a real journal, and a log as a trader writes it.
+//! Races that are won and lost, events, and what can't be judged.
+
+mod market;
 
 use super::*;
-use audit::{Action, Header, Reader, Record};
-use clock::time_base::TimeBase;
-use clock::utc::Utc;
-use clock::{Clock, Pair};
-use engine::{Cancel, Command, EngineLimits, Input, NewOrder, Side, TimeInForce};
-use journal::{Appender, ClientIdText, Identity, Options};
-use record::lifecycle::{OrderLife, Outcome, Race, RivalAction};
-use tempfile::TempDir;
-
-const RUN: u64 = 0xab;
-/// The exchange's start.
-const SESSION: u64 = 1_000_000;
-const OURS: u32 = 7;
-const RIVAL: u32 = 9;
-const WALL_NS: u64 = 1_795_305_600_000_000_000;
-
-/// An exchange's journal that is being written.
-struct Market {
-    place: TempDir,
-    appender: Option<Appender>,
-    orders: u64,
-}
-
-fn identity() -> Identity {
-    Identity { instruments: 1, limits: EngineLimits::matching_only(100, 50) }
-}
-
-impl Market {
-    /// With a start book: bid 90 for 5 and ask 110 for 5, before the feed's session.
-    fn new() -> Market {
-        let place = tempfile::tempdir().unwrap();
-        let options = Options { segment_bytes: 1 << 16, reserve_inputs: 10, ..Options::default() };
-        let (appender, _) = journal::open(place.path(), identity(), options).unwrap();
-        let mut market = Market { place, appender: Some(appender), orders: 0 };
-        market.order(0, 1, limit(Side::Buy, 90, 5));
-        market.order(0, 1, limit(Side::Sell, 110, 5));
-        market
-    }
-
-    fn append(&mut self, time_ns: u64, command: Command, client_id: Option<&str>) -> u64 {
-        let input = Input { time_ns, command };
-        let appender = self.appender.as_mut().unwrap();
-        match client_id {
-            Some(of) => {
-                let byte = |byte| of.as_bytes().get(byte).copied().unwrap_or(0);
-                let text: ClientIdText = std::array::from_fn(byte);
-                appender.try_append_named(&text, &input).unwrap()
-            }
-            None => appender.try_append(&input).unwrap(),
-        }
-    }
-
-    /// An order at a time of the session, or at 0 before it. Returns its id and its input.
-    fn order(&mut self, time: u64, account: u32, order: NewOrder) -> (u64, u64) {
-        self.orders += 1;
-        let order = NewOrder { order_id: self.orders, account, ..order };
-        let time_ns = if time == 0 { 0 } else { SESSION + time };
-        (self.orders, self.append(time_ns, Command::New(order), None))
-    }
-
-    /// Our order with this number.
-    fn ours(&mut self, time: u64, number: u64, order: NewOrder) {
-        self.orders += 1;
-        let order = NewOrder { order_id: self.orders, account: OURS, ..order };
-        let client_id = audit::client_id(RUN, number);
-        self.append(SESSION + time, Command::New(order), Some(&client_id));
-    }
-
-    fn cancel(&mut self, time: u64, account: u32, order_id: u64) -> u64 {
-        let cancel = Cancel { order_id, account, tag: 0, instrument: 0 };
-        self.append(SESSION + time, Command::Cancel(cancel), None)
-    }
-
-    fn join(&mut self, records: &[Record]) -> Lifecycles {
-        self.appender.take().unwrap().close().unwrap();
-        let bytes = log(records);
-        join(Reader::new(&bytes[..]).unwrap(), self.place.path()).unwrap()
-    }
-}
-
-fn limit(side: Side, price_ticks: i64, lots: u64) -> NewOrder {
-    NewOrder::limit(side, price_ticks, lots)
-}
-
-fn ioc(side: Side, price_ticks: i64, lots: u64) -> NewOrder {
-    NewOrder { time_in_force: TimeInForce::ImmediateOrCancel, ..limit(side, price_ticks, lots) }
-}
-
-fn header() -> Header {
-    let utc = Utc { bound_ns: Some(5_000), from: "chrony".to_owned(), ..Utc::default() };
-    let wall = Pair { clock_ns: 1_000, wall_ns: WALL_NS, bound_ns: 40 };
-    Header {
-        scenario: "tick-to-trade".to_owned(),
-        subject: "rust".to_owned(),
-        tool: "tickpath 9".to_owned(),
-        time: TimeBase { boot_id: "b".to_owned(), clock: Clock::calibrate(), wall, utc },
-        same_clock: true,
-        exchange_time: None,
-        reasons: Vec::new(),
-    }
-}
-
-fn log(records: &[Record]) -> Vec<u8> {
-    let mut bytes = header().to_bytes().unwrap().to_vec();
-    for (number, record) in (0..).zip(records) {
-        bytes.extend(record.to_bytes(number));
-    }
-    bytes
-}
-
-const BEGIN: Record = Record::Session { feed: SESSION, run: RUN };
-
-/// An order that answers a tick.
-fn sent(number: u64, tick: u64, of: NewOrder) -> [Record; 2] {
-    let side = if of.side == Side::Buy { audit::Side::Buy } else { audit::Side::Sell };
-    let NewOrder { price_ticks, quantity_lots, .. } = of;
-    [
-        Record::Decision {
-            tick,
-            instrument: 0,
-            side,
-            decided_ns: 2_000 + number,
-            checked_ns: 2_010,
-            price_ticks,
-            quantity_lots,
-            refused: None,
-        },
-        Record::Order {
-            order: number,
-            tick,
-            action: Action::New,
-            instrument: 0,
-            side,
-            sent_ns: 2_020,
-            price_ticks,
-            quantity_lots,
-        },
-    ]
-}
-
-fn answer(order: u64, order_id: u64, accepted: bool) -> Record {
-    Record::Ack {
-        order,
-        order_id,
-        accepted,
-        replied_ns: 9_000,
-        stamps: [5_000, 5_100, 5_200, 5_300],
-    }
-}
-
-/// A log of these orders, all of which were accepted.
-fn records(orders: &[(u64, u64, NewOrder)]) -> Vec<Record> {
-    let mut all = vec![BEGIN];
-    for (number, tick, order) in orders {
-        all.extend(sent(*number, *tick, *order));
-        all.push(answer(*number, 0, true));
-    }
-    all
-}
-
-#[track_caller]
-fn only(joined: &Lifecycles) -> &OrderLife {
-    assert_eq!(joined.orders.len(), 1, "{joined:?}");
-    &joined.orders[0]
-}
+use audit::{Action, Reader, Record};
+use engine::{Amend, Command, NewOrder, Side};
+use market::*;
+use record::lifecycle::{LifeEventKind, Outcome, Race, RivalAction};
 
 /// A rival takes most of the quantity that our order wants: the join names its input, its account
 /// and its lead, and both books are those of the engine.
@@ -395,4 +236,83 @@ fn what_can_not_be_read_is_an_error() {
     damaged[audit::HEADER_BYTES + 9] ^= 1;
     let error = join(Reader::new(&damaged[..]).unwrap(), nowhere).unwrap_err();
     assert!(error.is_damage(), "{error}");
+}
+
+/// A quote that is partly filled, amended and cancelled; an IOC; one that the engine rejects: each
+/// event once, with the journal's time and the trader's.
+#[test]
+fn every_event_has_the_times_of_both_ends() {
+    let mut market = Market::new();
+    market.ours(1_000, 0, limit(Side::Buy, 95, 5)); // order 3
+    market.order(1_100, RIVAL, ioc(Side::Sell, 95, 2));
+    let amend = Amend {
+        order_id: 3,
+        account: OURS,
+        tag: 0,
+        instrument: 0,
+        price_ticks: 96,
+        remaining_lots: 4,
+    };
+    market.append(SESSION + 1_200, Command::Amend(amend), None);
+    market.cancel(1_300, OURS, 3);
+    market.ours(1_400, 1, ioc(Side::Buy, 80, 1));
+    market.ours(1_500, 2, limit(Side::Buy, 80, 0));
+    market.ours(1_600, 3, ioc(Side::Buy, 110, 5));
+    let action = |action, sent_ns| match sent(0, 1, limit(Side::Buy, 95, 5))[1] {
+        Record::Order { order, tick, instrument, side, price_ticks, quantity_lots, .. } => {
+            Record::Order {
+                order,
+                tick,
+                action,
+                instrument,
+                side,
+                sent_ns,
+                price_ticks,
+                quantity_lots,
+            }
+        }
+        other => other,
+    };
+    let fill = Record::Fill {
+        order: 0,
+        order_id: 3,
+        instrument: 0,
+        side: audit::Side::Buy,
+        read_ns: 3_000,
+        price_ticks: 95,
+        quantity_lots: 2,
+        trade_id: 1,
+    };
+    let orders = [
+        (0, 0, limit(Side::Buy, 95, 5)),
+        (1, 0, ioc(Side::Buy, 80, 1)),
+        (2, 0, limit(Side::Buy, 80, 0)),
+        (3, 0, ioc(Side::Buy, 110, 5)),
+    ];
+    let mut records = records(&orders);
+    records.extend([fill, action(Action::Amend, 4_000), action(Action::Cancel, 5_000)]);
+    let joined = market.join(&records);
+    let told: Vec<_> = joined
+        .events
+        .iter()
+        .map(|one| {
+            let trader_ns = one.trader_utc_ns.map(|ns| ns - WALL_NS + 1_000);
+            let lots = (one.quantity_lots, one.remaining_lots);
+            (one.order, one.event, one.exchange_ns - SESSION, trader_ns, one.price_ticks, lots)
+        })
+        .collect();
+    let sent = Some(2_020);
+    let expected = [
+        (0, LifeEventKind::New, 1_000, sent, 95, (5, 5)),
+        (0, LifeEventKind::PartiallyFilled, 1_100, Some(3_000), 95, (2, 3)),
+        (0, LifeEventKind::Replaced, 1_200, Some(4_000), 96, (4, 4)),
+        (0, LifeEventKind::Cancelled, 1_300, Some(5_000), 96, (4, 0)),
+        (1, LifeEventKind::New, 1_400, sent, 80, (1, 1)),
+        (1, LifeEventKind::Expired, 1_400, None, 80, (1, 0)),
+        (2, LifeEventKind::Rejected, 1_500, sent, 80, (0, 0)),
+        (3, LifeEventKind::New, 1_600, sent, 110, (5, 5)),
+        (3, LifeEventKind::Filled, 1_600, None, 110, (5, 0)),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!((joined.cancels, joined.amendments), (1, 1));
 }
