@@ -36,13 +36,16 @@ impl<'a> Check<'a> {
                 "minimum" if value.as_f64() < asked.as_f64() && value.is_number() => {
                     self.fault(at, &format!("is below {asked}"));
                 }
+                "maximum" if value.as_f64() > asked.as_f64() && value.is_number() => {
+                    self.fault(at, &format!("is above {asked}"));
+                }
                 "minItems" if items(value).is_some_and(|all| all.len() < count(asked)) => {
                     self.fault(at, &format!("has fewer than {asked} items"));
                 }
                 "maxItems" if items(value).is_some_and(|all| all.len() > count(asked)) => {
                     self.fault(at, &format!("has more than {asked} items"));
                 }
-                "type" | "const" | "minimum" | "minItems" | "maxItems" => {}
+                "type" | "const" | "minimum" | "maximum" | "minItems" | "maxItems" => {}
                 "anyOf" | "oneOf" => self.alternatives(keyword, array(asked), value, at),
                 "required" => self.required(array(asked), value, at),
                 "properties" => self.properties(object(asked), value, at),
@@ -190,6 +193,7 @@ mod tests {
         check(&json!({"type": "integer"}), &[json!(2.0), json!(u64::MAX)], &[]);
         check(&json!({"const": "a"}), &[json!("a")], &[json!("b"), json!(null)]);
         check(&json!({"minimum": 0}), &[json!(0), json!(0.1), json!("-1")], &[json!(-1)]);
+        check(&json!({"maximum": 9}), &[json!(9), json!("10")], &[json!(10)]);
         check(&json!({"minItems": 1, "maxItems": 2}), &[json!([1]), json!(7)], &[]);
         check(&json!({"minItems": 1, "maxItems": 2}), &[], &[json!([]), json!([1, 2, 3])]);
         check(&json!(true), &any, &[]);
@@ -224,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "\"maximum\", which this check lacks")]
+    #[should_panic(expected = "\"multipleOf\", which this check lacks")]
     fn a_keyword_that_is_not_checked_is_an_error() {
-        faults(&json!({"maximum": 1}), &json!(1));
+        faults(&json!({"multipleOf": 1}), &json!(1));
     }
 }
