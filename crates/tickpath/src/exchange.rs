@@ -282,8 +282,12 @@ impl Threads {
             );
         }
         let allowed = host::thread::allowed()?;
+        let spare: Vec<usize> =
+            allowed.iter().copied().filter(|core| !cores.contains(core)).collect();
         let journal = match arguments.journal_core {
             Some(core) => vec![core],
+            // The threads on the named cores may spin.
+            None if !spare.is_empty() => spare,
             None => allowed.clone(),
         };
         Ok(Threads { cores, allowed, journal, scheduling: arguments.scheduling })

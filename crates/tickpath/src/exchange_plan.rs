@@ -31,7 +31,6 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
             arguments.inject = book.inject.words();
             if let Some(JournalPlan { directory, follower }) = book.journal {
                 arguments.journal = Some(PathBuf::from(directory));
-                arguments.journal_core = spare_core(&arguments.cores)?;
                 if let Some(FollowerPlan { address, mode }) = follower {
                     arguments.replicate.replicate = Some(mode);
                     arguments.replicate.follower = Some(address);
@@ -44,12 +43,4 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
     }
     plant::plan(&mut arguments.market_data, plan.feed, plan.flow);
     Ok(arguments)
-}
-
-/// A core for the journal's threads besides those of the exchange's own, which may spin; `None` if
-/// there is none.
-fn spare_core(cores: &Cores) -> anyhow::Result<Option<usize>> {
-    let Cores::List(taken) = cores else { return Ok(None) };
-    let allowed = host::thread::allowed()?;
-    Ok(allowed.into_iter().rfind(|core| !taken.contains(core)))
 }

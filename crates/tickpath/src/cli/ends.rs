@@ -64,7 +64,7 @@ pub(crate) struct ExchangeArguments {
     #[arg(long, value_name = "MODE", default_value = "sync", requires = "journal")]
     #[arg(value_parser = ["none", "async", "sync"])]
     pub journal_mode: String,
-    /// Core for the journal's threads (default: the cores that the process may run on)
+    /// Core for the journal's threads (default: all cores but those of --cores)
     #[arg(long, value_name = "CORE", requires = "journal")]
     pub journal_core: Option<usize>,
     /// Write a snapshot every N seconds with new inputs, and at the end, to shorten recovery.
