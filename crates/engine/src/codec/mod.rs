@@ -33,6 +33,7 @@
 //! Unused bytes of a kind are 0, so that a value has exactly one record. The version of this layout
 //! is in the header of the file with the records.
 
+mod event;
 mod record;
 
 use crate::codec::record::{
