@@ -1,5 +1,5 @@
 # The two commands of the README. Each does all its set-up.
-.PHONY: run install test cloud demo-cloud peers feed clients jmh codecs dist lint setup
+.PHONY: run install test cloud demo-cloud peers cluster feed clients jmh codecs dist lint setup
 
 CARGO ?= cargo
 
@@ -39,6 +39,13 @@ peers:
 	@./scripts/setup java
 	mvn --batch-mode --no-transfer-progress --file clients/java-ipc/pom.xml package
 	mvn --batch-mode --no-transfer-progress --file clients/java-fix/pom.xml package
+
+# A member of an Aeron Cluster with the engine as a library: built and tested.
+cluster: setup
+	@./scripts/setup java
+	$(CARGO) build --release --locked -p engine-abi
+	mvn --batch-mode --no-transfer-progress --file clients/java-cluster/pom.xml package
+	cp target/release/libengine_abi.so clients/java-cluster/target/
 
 # The feed's codecs for Java and C++: built and tested; and a check that Rust's match the schema.
 feed: setup

@@ -1,0 +1,128 @@
+package tickpath.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tickpath.shared.ClientException;
+
+/** A cluster of processes that are killed. */
+class ClusterTest {
+    private static final EngineShape SHAPE = new EngineShape(1, 20_000, 1_000, 10, 10, 4);
+    private static final long WAIT_SECONDS_MAX = 60;
+
+    @TempDir
+    Path directory;
+
+    @BeforeAll
+    static void load() throws ClientException {
+        Library.load();
+    }
+
+    /** Polls the load until something has happened. */
+    private static void until(final Members members, final Load load, final String what, final BooleanSupplier happened) {
+        final long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS_MAX);
+        while (!happened.getAsBoolean()) {
+            assertTrue(
+                    System.nanoTime() - deadline < 0,
+                    () -> "not within " + WAIT_SECONDS_MAX + " s: " + what + "; " + load + "\n" + members.complaints());
+            if (load.poll() == 0) {
+                LockSupport.parkNanos(100_000);
+            }
+        }
+    }
+
+    /** Gives commands while something else happens, and waits for all replies. */
+    private static void send(final Members members, final Load load, final int commands) {
+        for (int sent = 0; sent < commands; sent++) {
+            until(members, load, "room for a command", load::give);
+        }
+    }
+
+    private static void settle(final Members members, final Load load) {
+        until(members, load, "all replies", () -> load.unanswered() == 0);
+    }
+
+    /** All members have the same state: that of a replay of what was acknowledged. */
+    private static long compare(final Members members, final Load load) throws ClientException {
+        final long checkpoint = load.checkpoint();
+        settle(members, load);
+        until(members, load, "the checkpoint on all members", () -> {
+            for (int member = 0; member < Members.COUNT; member++) {
+                if (members.checkpoint(member, checkpoint).isEmpty()) {
+                    return false;
+                }
+            }
+            return true;
+        });
+        final String replayed = String.format("%016x", load.replay(SHAPE));
+        for (int member = 0; member < Members.COUNT; member++) {
+            for (final String hash : members.checkpoint(member, checkpoint)) {
+                assertEquals(replayed, hash, "member " + member);
+            }
+        }
+        return checkpoint;
+    }
+
+    @Test
+    void aKilledLeaderLosesAndDoublesNothingThatWasAcknowledged()
+            throws ClientException, IOException {
+        try (Members members = new Members(directory, SHAPE);
+                Load load = new Load(members.cluster())) {
+            members.startAll();
+            until(members, load, "a leader", load::isReady);
+            for (int round = 0; round < 2; round++) {
+                send(members, load, 2_000);
+                final int leader = load.leader();
+                assertTrue(load.unanswered() > 0, "the leader must die while commands are on their way");
+                members.kill(leader);
+                send(members, load, 2_000);
+                settle(members, load);
+                assertTrue(load.leader() != leader, "another member leads");
+                members.start(leader);
+            }
+            compare(members, load);
+        }
+    }
+
+    @Test
+    void aClusterThatIsKilledWholeRecoversFromItsSnapshotAndItsLog()
+            throws ClientException, IOException {
+        try (Members members = new Members(directory, SHAPE)) {
+            members.startAll();
+            final long beforeSnapshot;
+            final long afterSnapshot;
+            final Load load = new Load(members.cluster());
+            try (load) {
+                until(members, load, "a leader", load::isReady);
+                send(members, load, 1_500);
+                beforeSnapshot = compare(members, load);
+                assertTrue(members.snapshot(load.leader()), members::complaints);
+                send(members, load, 500);
+                afterSnapshot = compare(members, load);
+            }
+            members.killAll();
+            members.startAll();
+            try (Load again = load.resumed(members.cluster())) {
+                until(members, again, "the gateway's numbers", again::isReady);
+                send(members, again, 500);
+                compare(members, again);
+            }
+            for (int member = 0; member < Members.COUNT; member++) {
+                assertEquals(1, members.checkpoint(member, beforeSnapshot).size(), "in the snapshot: not replayed");
+                final List<String> replayed = members.checkpoint(member, afterSnapshot);
+                assertEquals(2, replayed.size(), "after the snapshot: replayed");
+                assertArrayEquals(new String[] {replayed.get(0), replayed.get(0)}, replayed.toArray());
+            }
+        }
+    }
+}

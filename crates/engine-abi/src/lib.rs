@@ -1,0 +1,42 @@
+//! The engine behind a C ABI: `clients/java-cluster` calls it from a clustered service.
+//!
+//! A [`Replica`] is what is replicated: the engine and the number of its last input. The functions
+//! of [`border`] make one, give it inputs, save and restore it. They have C's types, and their
+//! names begin with `tickpath_engine_`.
+//!
+//! ```c
+//! uint32_t tickpath_engine_version(void);
+//! void *tickpath_engine_new(uint16_t instruments, uint32_t open_orders_max,
+//!     uint32_t price_levels_max, uint32_t stop_levels_max, uint32_t expiring_orders_max,
+//!     uint32_t accounts_max);
+//! int64_t tickpath_engine_apply(void *replica, const uint8_t *record, uint64_t time_ns);
+//! int64_t tickpath_engine_save(void *replica);
+//! const uint8_t *tickpath_engine_output(const void *replica);
+//! void *tickpath_engine_restore(const uint8_t *bytes, uint64_t length);
+//! uint64_t tickpath_engine_sequence(const void *replica);
+//! uint64_t tickpath_engine_state_hash(const void *replica);
+//! const char *tickpath_engine_error(void);
+//! void tickpath_engine_free(void *replica);
+//! ```
+//!
+//! - `apply` takes a record of 72 bytes (`engine::Input`), as the journal's; it replaces the
+//!   record's time by `time_ns`. It returns the number of events. `output` then points to them, 72
+//!   bytes each (`engine::Event::to_bytes`).
+//! - `save` returns a number of bytes, and `output` points to them. `restore` takes them.
+//! - `output` is valid until the next call with the same replica.
+//! - `new` and `restore` return null, `apply` and `save` a negative number if they fail. `error`
+//!   says why: the last failure of the calling thread, as UTF-8, valid until its next one.
+//! - A replica may move between threads, and serves one call at a time.
+//! - No panic crosses the border: it is a failure. A replica in which it happened rejects all
+//!   further calls, because its state may be half changed; free it and restore another.
+//!
+//! See docs/decisions/030-aeron-cluster.md.
+
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+#[allow(unsafe_code)]
+pub mod border;
+mod replica;
+
+pub use replica::{AbiError, Replica, VERSION};
