@@ -22,12 +22,14 @@ pub mod measuring;
 pub mod memory;
 #[allow(unsafe_code)]
 pub mod network;
+pub mod packets;
 #[allow(unsafe_code)]
 pub mod page_out;
 pub mod permissions;
 pub mod placement;
 pub mod probe;
 pub mod processes;
+pub mod processor;
 #[allow(unsafe_code)]
 pub mod ptp;
 pub mod root;

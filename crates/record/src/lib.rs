@@ -9,6 +9,7 @@ pub mod audited;
 pub mod between;
 pub mod bulk;
 pub mod comparison;
+pub mod cost;
 pub mod directory;
 mod disturbed;
 pub mod doctor;

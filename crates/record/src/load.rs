@@ -120,6 +120,13 @@ pub struct Load {
     pub context_switches_involuntary: u64,
     /// Page faults of the measuring thread in the measured part, all runs.
     pub page_faults: u64,
+    /// Processor time of both ends; absent if the client does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<crate::cost::Processor>,
+    /// Packets that the network devices of both ends dropped or could not take, from the start of
+    /// the exchange to its end; absent unless both have a network of their own on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets_dropped: Option<u64>,
     /// The stacks of the ends that bypass the kernel's: the mode in which AF_XDP runs, and why;
     /// empty where both ends have sockets of the kernel.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -174,6 +174,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
         tls: scenario.trust(index),
         inject: subject.inject.clone(),
         bulk: None,
+        exchange_process: None,
         hlog,
         progress: false,
     })))

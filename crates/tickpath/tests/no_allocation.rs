@@ -91,6 +91,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
             tls,
             inject: Default::default(),
             bulk: None,
+            exchange_process: None,
             hlog: directory.path().join("001.hlog").display().to_string(),
             progress: false,
         };

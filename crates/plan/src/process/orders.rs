@@ -128,6 +128,10 @@ pub struct OrdersPlan {
     /// Bulk flows beside the load; left out if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bulk: Option<BulkPlan>,
+    /// The process of the exchange, if it runs on this machine: so that a client can tell what its
+    /// threads cost. A client may ignore it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_process: Option<u32>,
     /// The HdrHistogram log, which is appended to.
     pub hlog: String,
     /// Report each second as it ends. A client may ignore it.
@@ -204,6 +208,7 @@ mod tests {
                     datagram_bytes: 1_400,
                     megabits: 0.5,
                 }),
+                exchange_process: (wire == Wire::Sbe).then_some(4711),
                 hlog: "001.hlog".into(),
                 progress: wire == Wire::WebsocketJson,
             };

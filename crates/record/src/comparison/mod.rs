@@ -19,6 +19,7 @@ use crate::RunRecord;
 use crate::comparison::compared::ComparedFigure;
 use crate::comparison::gate::GateResult;
 use crate::comparison::worth::{NotRun, Worth};
+use crate::cost::Cost;
 use crate::machine::{self, Fingerprint, Machine};
 use serde::{Deserialize, Serialize};
 use stats::compare::Design;
@@ -94,13 +95,16 @@ pub struct Arm {
     /// Every series that all runs have, run by run; empty in files older than 0.3.
     #[serde(default)]
     pub series: Vec<ArmSeries>,
+    /// Processor time and losses of all its runs; absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
 }
 
 impl Arm {
-    /// An arm with all `runs`.
-    pub fn new(name: &str, records: Vec<String>, runs: &Runs) -> Arm {
-        let series = runs.rows.clone();
-        Arm { name: name.to_owned(), runs: runs.count(), records, series }
+    /// An arm with all `runs`, which come from `records`, kept at these paths.
+    pub fn new(name: &str, paths: Vec<String>, records: &[&RunRecord], runs: &Runs) -> Arm {
+        let (series, cost) = (runs.rows.clone(), Some(Cost::of(records)));
+        Arm { name: name.to_owned(), runs: runs.count(), records: paths, series, cost }
     }
 
     /// How many subjects it has.

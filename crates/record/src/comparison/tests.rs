@@ -163,7 +163,7 @@ fn of_a_figure_and_its_ratio_the_known_one_counts() {
     let of = |figures: &[ComparedFigure], outcomes: [Outcome; 2]| {
         let mut figures = figures.to_vec();
         (figures[0].outcome, figures[1].outcome) = outcomes.into();
-        let arm = Arm::new("x", Vec::new(), &a);
+        let arm = Arm::new("x", Vec::new(), &[], &a);
         let mut comparison = Comparison {
             schema: SCHEMA,
             tool: String::new(),

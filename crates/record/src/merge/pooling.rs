@@ -1,5 +1,6 @@
 //! From runs to one figure: pools series by histogram and adds up loads.
 
+use crate::cost::Processor;
 use crate::hlog::Totals;
 use crate::tick::{INTERVALS, STAGES};
 use crate::{Datagrams, DisturbedShare, KernelStamped, Kind, Load, Moves, Percentiles, Series};
@@ -167,6 +168,8 @@ pub fn load(loads: &[Load]) -> Load {
         context_switches_involuntary: sum(|load| load.context_switches_involuntary),
         page_faults: sum(|load| load.page_faults),
         between: loads.iter().flat_map(|load| load.between.clone()).collect(),
+        processor: Processor::of_all(loads),
+        packets_dropped: packets_dropped(loads),
         stacks: stacks(loads),
         bulk: loads.iter().flat_map(|load| load.bulk.clone()).collect(),
         engine: loads.iter().flat_map(|load| load.engine.clone()).collect(),
@@ -174,6 +177,11 @@ pub fn load(loads: &[Load]) -> Load {
         tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
         runtime: loads.iter().flat_map(|load| load.runtime.clone()).collect(),
     }
+}
+
+/// Those of several runs together; `None` if one did not count them.
+fn packets_dropped(loads: &[Load]) -> Option<u64> {
+    loads.iter().try_fold(0, |sum: u64, load| Some(sum.saturating_add(load.packets_dropped?)))
 }
 
 /// Those of several runs, each once.

@@ -1,6 +1,7 @@
 //! A comparison: as text and as a page.
 
 mod page;
+mod published;
 mod table;
 mod words;
 mod worth;

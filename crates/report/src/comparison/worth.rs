@@ -1,13 +1,18 @@
 //! Whether the candidates pay: a row for each, also for those that could not run.
 
+use crate::comparison::published;
+use crate::comparison::table::arms;
 use crate::comparison::words;
 use crate::text::grid::{Grid, cells};
-use crate::text::number::share;
+use crate::text::number::{rate, share, us};
 use crate::text::terminal::shortened;
-use record::comparison::Comparison;
 use record::comparison::compared::ComparedFigure;
+use record::comparison::{Arm, Comparison};
+use record::cost::Cost;
 use std::collections::BTreeSet;
 
+/// Head of the column of processor time.
+const PROCESSOR: &str = "processor";
 /// Columns of a treatment's name. Whole names stand above the table and in the notes.
 const NAME_WIDTH: usize = 28;
 
@@ -22,14 +27,16 @@ pub(crate) fn worth(comparison: &Comparison) -> Option<Grid> {
     };
     let mut rows = vec![row(format!("A {}", label(&comparison.a.name)), "(baseline)")];
     if let Some(figures) = of_a(comparison) {
-        rows[0].splice(2.., figures);
+        rows[0].splice(2..6, figures);
     }
+    rows[0].splice(6.., costs(&comparison.a));
     let mut notes = Vec::new();
     for (letter, one) in comparison.candidates() {
         let Some(worth) = &one.worth else { continue };
         let mut row = row(format!("{letter} {}", label(&one.b.name)), worth.verdict.name());
         let p50 = changed(one, one.paying_figure());
-        row.splice(2.., p50.into_iter().chain(changed(one, tail(one))));
+        row.splice(2..6, p50.into_iter().chain(changed(one, tail(one))));
+        row.splice(6.., costs(&one.b));
         rows.push(row);
         notes.push(format!("{letter}: {}", worth.why));
     }
@@ -37,15 +44,51 @@ pub(crate) fn worth(comparison: &Comparison) -> Option<Grid> {
         rows.push(row(label(&missing.name), "could not run"));
         notes.push(format!("{}: {}", missing.name, missing.why));
     }
-    let head = cells(["us", "verdict", "p50", "change", "p99", "change"]);
+    notes.extend(cost_note(comparison));
+    notes.extend(published::beside(comparison));
+    let head =
+        cells(["us", "verdict", "p50", "change", "p99", "change", PROCESSOR, "lost", "dropped"]);
     Some(Grid { title, head, rows, notes, more_names: 1 })
 }
 
 /// A row without figures.
 fn row(name: String, verdict: &str) -> Vec<String> {
     let mut row = vec![name, verdict.to_owned()];
-    row.extend(cells(["-", "-", "-", "-"]));
+    row.extend(cells(["-"; 7]));
     row
+}
+
+/// Processor time per message at the client and at the exchange, lost messages, dropped packets.
+fn costs(arm: &Arm) -> [String; 3] {
+    let none = || "-".to_owned();
+    let Some(cost) = &arm.cost else { return [none(), none(), none()] };
+    let per_message = match cost.ns_per_message() {
+        [None, _] => none(),
+        ends => {
+            let end = |ns: Option<f64>| ns.map_or_else(none, |ns| us(ns as u64));
+            format!("{}{}", ends.map(end).join("+"), if spins(cost) { "*" } else { "" })
+        }
+    };
+    let lost = if cost.messages > 0 { rate(cost.lost as f64) } else { none() };
+    [per_message, lost, cost.packets_dropped.map_or_else(none, |packets| rate(packets as f64))]
+}
+
+fn spins(cost: &Cost) -> bool {
+    cost.processor.as_ref().is_some_and(|processor| !processor.spinning.is_empty())
+}
+
+/// The meaning of the columns of costs, if one of them has a figure.
+fn cost_note(comparison: &Comparison) -> Option<String> {
+    let arms = || arms(comparison).filter_map(|(_, arm)| arm.cost.as_ref());
+    let has_one = arms().any(|cost| cost.processor.is_some() || cost.packets_dropped.is_some());
+    let spinning = "*: a thread spins, which uses its core whether messages come or not";
+    let said = format!(
+        "{PROCESSOR}: processor time a message, user and system, of the client's threads + the \
+         exchange's{}. lost: messages without a reply; dropped: packets, by the network devices \
+         of both ends",
+        if arms().any(spins) { format!("; {spinning}") } else { String::new() }
+    );
+    has_one.then_some(said)
 }
 
 /// The name in a table: the one value that all its settings have, or all of it.

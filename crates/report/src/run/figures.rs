@@ -147,7 +147,7 @@ pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
 /// A row of the table of loads: its name and its value.
 type LoadRow = (&'static str, fn(&Load) -> String);
 
-const LOAD_ROWS: [LoadRow; 16] = [
+const LOAD_ROWS: [LoadRow; 18] = [
     ("model", |load| load.model.clone()),
     ("offered, messages/s", |load| load.rate_per_second_offered.map_or("-".to_owned(), rate)),
     ("achieved, messages/s", |load| rate(load.rate_per_second_achieved)),
@@ -162,6 +162,16 @@ const LOAD_ROWS: [LoadRow; 16] = [
     ("held back", |load| rate(load.held_back as f64)),
     ("late, p99, us", |load| load.lateness_ns_p99.map_or("-".to_owned(), us)),
     ("taken off its core, times", |load| rate(load.context_switches_involuntary as f64)),
+    ("processor time of client and exchange, us/message", |load| {
+        load.processor.as_ref().map_or("-".to_owned(), |processor| {
+            let per_message = |ns: u64| us(ns / load.sent.max(1));
+            let exchange = processor.exchange_ns.map_or("-".to_owned(), per_message);
+            format!("{}, {exchange}", per_message(processor.client_ns))
+        })
+    }),
+    ("packets dropped by network devices", |load| {
+        load.packets_dropped.map_or("-".to_owned(), |packets| rate(packets as f64))
+    }),
     ("page faults", |load| rate(load.page_faults as f64)),
     ("bytes: order, ack, cancel, ack", |load| {
         let bytes = &load.message_bytes;

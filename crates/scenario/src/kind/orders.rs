@@ -11,6 +11,7 @@ use plan::Scenario;
 use plan::faults::Inject;
 use plan::process::orders::{OrdersPlan, Wire};
 use record::{ClientResult, Verdict, directory};
+use rustix::process::Pid;
 
 /// The runner.
 pub(crate) struct Orders;
@@ -22,9 +23,11 @@ impl Runner for Orders {
         lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.with_exchange(MarketData::default(), |_, ready| {
+        launch.with_exchange(MarketData::default(), |pid, ready| {
             let wire = wire(launch, lengths)?;
-            observer.during(launch, |teller| trade(launch, ready, wire, teller)).map(Outcome::from)
+            observer
+                .during(launch, |teller| trade(launch, (pid, ready), wire, teller))
+                .map(Outcome::from)
         })
     }
 
@@ -67,7 +70,7 @@ fn wire(launch: &Launch, lengths: Option<Lengths>) -> Result<Wire, ConductError>
 /// Runs one client over that wire.
 pub(crate) fn trade(
     launch: &Launch,
-    exchange: Ready,
+    exchange: (Option<Pid>, Ready),
     wire: Wire,
     teller: &mut Teller<'_>,
 ) -> Result<ClientResult, ConductError> {
@@ -87,7 +90,7 @@ pub(crate) fn carry_out(
 
 pub(crate) fn order_plan(
     launch: &Launch,
-    exchange: Ready,
+    (pid, exchange): (Option<Pid>, Ready),
     wire: Wire,
     progress: bool,
 ) -> OrdersPlan {
@@ -111,6 +114,7 @@ pub(crate) fn order_plan(
             false => spec.inject.clone(),
         },
         bulk: None,
+        exchange_process: pid.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
         progress,
     }

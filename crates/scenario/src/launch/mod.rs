@@ -1,6 +1,7 @@
 //! Starts the processes of one entrant in one run, and reads their results.
 
 mod client_result;
+mod cost;
 pub(crate) mod observer;
 pub(crate) mod process;
 pub(crate) mod replica;
@@ -103,6 +104,7 @@ impl Launch<'_> {
         let replica = self.start_replica()?;
         let journal = replica.as_ref().map(|replica| replica.plan.clone());
         let plan = self.exchange_plan(market_data, journal);
+        let dropped_before = cost::packets_dropped(self.networks);
         let starts = self.conduct.scenario.exchange.start;
         let (process, ready) = match starts.then(|| self.start_exchange(&plan, ".exchange")) {
             Some(started) => started.map(|(process, ready)| (Some(process), ready))?,
@@ -119,7 +121,9 @@ impl Launch<'_> {
         let ended = process.map(|process| self.end_exchange(process));
         let followed = replica.map_or(Ok(()), |replica| self.end_replica(replica));
         let mut outcome = outcome?;
-        outcome.result.load.stacks.extend(stack);
+        let load = &mut outcome.result.load;
+        load.stacks.extend(stack);
+        cost::complete(load, &plan.backend, cost::packets_dropped(self.networks), dropped_before);
         if let Err(why) = followed {
             outcome.result.fail(why);
         }

@@ -84,7 +84,7 @@ pub(crate) fn of_records(
     };
     let [runs_a, runs_b] = [a.record, b.record].map(Runs::of_record);
     let arm = |of: &ComparedRecord<'_>, runs: &Runs| {
-        Arm::new(of.name, of.path.map(str::to_owned).into_iter().collect(), runs)
+        Arm::new(of.name, of.path.map(str::to_owned).into_iter().collect(), &[of.record], runs)
     };
     Comparison {
         differs: comparison::differs(a.record, b.record),

@@ -11,6 +11,7 @@ use crate::signals;
 use crate::treatment::treatment;
 use crate::turn::Turn;
 use anyhow::{Context, bail};
+use plan::ScenarioError;
 use record::RunRecord;
 use record::comparison::{self, Arm, Comparison, Question, Runs, compare_all};
 use record::text::counted;
@@ -32,18 +33,18 @@ pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {
     if names.len() > TREATMENTS_MAX {
         bail!("{} treatments are too many, the limit is {TREATMENTS_MAX}", names.len());
     }
-    let treatments = treatments(asked)?;
+    let readable = treatments(asked)?;
     warn_of_too_few(rounds, names.len() - 1);
     let path = crate::errors::make_directory(out, "compare")?;
     let interrupt = signals::interrupt()?;
-    let Some(_turn) = prepare(asked, &treatments, &path, &interrupt)? else {
+    let Some(_turn) = prepare(asked, &readable.treatments, &path, &interrupt)? else {
         return Ok(NO_RESULT);
     };
     let able = match &asked.margin {
-        Some(_) => able(names, treatments, &path, &interrupt),
-        None => Ok(Able { names: names.clone(), treatments, not_run: Vec::new() }),
+        Some(_) => able(readable, &path, &interrupt)?,
+        None => readable,
     };
-    let Able { names, treatments, not_run } = able?;
+    let Able { names, treatments, not_run } = able;
     let experiment = Experiment {
         treatments: &treatments.iter().collect::<Vec<_>>(),
         rounds,
@@ -97,7 +98,9 @@ fn warn_of_too_few(rounds: u32, candidates: usize) {
     }
 }
 
-fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Vec<Treatment>> {
+/// Reads all treatments. With a margin, a candidate whose value its scenario does not allow, such
+/// as ticks over a backend that carries none, is one that can't run.
+fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Able> {
     let CompareRequest { arguments, names, .. } = asked;
     let scenario = arguments.scenario.as_deref().unwrap_or(SCENARIO_DEFAULT);
     let project = Project::find()?;
@@ -112,7 +115,23 @@ fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Vec<Treatment>> {
         }
         Ok(treatment)
     };
-    names.iter().map(read).collect()
+    let mut able = Able::default();
+    for (at, name) in names.iter().enumerate() {
+        match read(name) {
+            Ok(treatment) => able.add(name, treatment),
+            Err(why) if at > 0 && asked.margin.is_some() && is_not_allowed(&why) => {
+                able.leave_out(name, format!("{why:#}"));
+            }
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(able)
+}
+
+/// Whether a scenario was read, and does not allow a value.
+fn is_not_allowed(why: &anyhow::Error) -> bool {
+    let why = why.downcast_ref::<ScenarioError>();
+    why.is_some_and(|why| matches!(why, ScenarioError::Range(_)))
 }
 
 /// Checks what can be checked before the first run, and waits for the cores. A command does both
@@ -204,5 +223,9 @@ fn measured(name: &str, made: &[FinishedRun]) -> TreatmentRuns {
     let records: Vec<RunRecord> = made.iter().map(|one| one.record.clone()).collect();
     let runs = Runs::of_records(&records);
     let paths = made.iter().map(|one| one.path.display().to_string()).collect();
-    TreatmentRuns { arm: Arm::new(name, paths, &runs), records, runs }
+    TreatmentRuns {
+        arm: Arm::new(name, paths, &records.iter().collect::<Vec<_>>(), &runs),
+        records,
+        runs,
+    }
 }

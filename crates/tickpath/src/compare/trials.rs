@@ -12,45 +12,53 @@ const WARM_UP_SECONDS: f64 = 0.05;
 const SECONDS: f64 = 0.1;
 
 /// The treatments that can run, A first, and the others with their reasons.
+#[derive(Default)]
 pub(super) struct Able {
     pub names: Vec<String>,
     pub treatments: Vec<Treatment>,
     pub not_run: Vec<NotRun>,
 }
 
-/// Tries every candidate. `directory` takes the records of the trials for the time being.
+impl Able {
+    pub(super) fn add(&mut self, name: &str, treatment: Treatment) {
+        self.names.push(name.to_owned());
+        self.treatments.push(treatment);
+    }
+
+    /// Warns, and keeps the reason for the table.
+    pub(super) fn leave_out(&mut self, name: &str, why: String) {
+        eprintln!("warning: {name} can't run here and is left out: {why}");
+        self.not_run.push(NotRun { name: name.to_owned(), why });
+    }
+}
+
+/// Tries every candidate of those that could be read. `directory` takes the records of the trials
+/// for the time being.
 ///
 /// # Errors
 /// If no candidate can run; then `directory`, which is empty, is removed.
 pub(super) fn able(
-    names: &[String],
-    treatments: Vec<Treatment>,
+    readable: Able,
     directory: &Path,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Able> {
-    let mut able = Able { names: Vec::new(), treatments: Vec::new(), not_run: Vec::new() };
+    let mut able = Able { not_run: readable.not_run, ..Able::default() };
     let trials = directory.join("trials");
-    for (name, treatment) in names.iter().zip(treatments) {
+    for (name, treatment) in readable.names.iter().zip(readable.treatments) {
         // Without A there is no comparison: its first run says why.
         let is_baseline = able.names.is_empty();
         let tried = if is_baseline { Ok(()) } else { trial(&treatment, &trials, interrupt) };
         match tried {
             // An interrupted trial says nothing; the comparison ends before its first run.
-            Err(why) if !interrupt.is_set() => {
-                eprintln!("warning: {name} can't run here and is left out: {why}");
-                able.not_run.push(NotRun { name: name.clone(), why });
-            }
-            _ => {
-                able.names.push(name.clone());
-                able.treatments.push(treatment);
-            }
+            Err(why) if !interrupt.is_set() => able.leave_out(name, why),
+            _ => able.add(name, treatment),
         }
     }
     // Nothing of the trials counts.
     let _ = std::fs::remove_dir_all(&trials);
     if able.treatments.len() < 2 {
         let _ = std::fs::remove_dir(directory);
-        bail!("no candidate can run here, so there is nothing to compare with {}", names[0]);
+        bail!("no candidate can run here, so there is nothing to compare with {}", able.names[0]);
     }
     Ok(able)
 }

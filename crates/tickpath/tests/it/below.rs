@@ -47,6 +47,14 @@ fn orders_run_below_the_kernel() {
         }
         let load = &rust(&record)["load"];
         assert!(load["sent"].as_u64() > Some(10) && load["lost"] == 0, "{load} {said}");
+        let processor = &load["processor"];
+        for end in ["client_ns", "exchange_ns"] {
+            assert!(processor[end].as_u64() > Some(0), "{load}");
+        }
+        let is_below = |backend: &&str| *backend == "af_xdp";
+        let spinning = [exchange, subject].iter().filter(|backend| is_below(backend)).count();
+        assert_eq!(processor["spinning"].as_array().map_or(0, Vec::len), spinning, "{load}");
+        assert!(load["packets_dropped"].is_u64(), "{load}");
         let stacks: Vec<String> = serde_json::from_value(load["stacks"].clone()).unwrap();
         let ends = [("client: ", subject), ("exchange: ", exchange)];
         for (end, backend) in ends {

@@ -117,8 +117,9 @@ fn three_are_compared(factor: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// A candidate that is 3 ms slower is not worth it. One whose file is missing, which is known
-/// before the first run, and one whose exchange ends at its start keep their rows.
+/// A candidate that is 3 ms slower is not worth it. One that its scenario does not allow, one whose
+/// file is missing, which is known before the first run, and one whose exchange ends at its start
+/// keep their rows.
 #[test]
 fn a_margin_decides_whether_a_candidate_is_worth_it() {
     let assumption = "orders take 15 ms at most, so that 0.3 s has the twenty that a p50 needs";
@@ -135,7 +136,8 @@ fn slower_is_not_worth_it(factor: u32) -> Result<(), String> {
     let unreadable = format!("exchange.instruments={no_table}");
     let asked = ["--force", "--json", "--pairs", "6", "--worth", "5%", "--set", &seconds];
     let runs = out.path().join("runs");
-    let treatments = ["exchange.inject.delay_us=0", &slow, missing, &unreadable];
+    let over_loopback = "exchange.backend=af_xdp";
+    let treatments = ["exchange.inject.delay_us=0", &slow, missing, &unreadable, over_loopback];
     let done = compare(&runs, &[&asked[..], &treatments].concat());
     let said = text(&done.stderr);
     let comparison = json(&done);
@@ -143,8 +145,9 @@ fn slower_is_not_worth_it(factor: u32) -> Result<(), String> {
     assert_eq!(done.status.code(), Some(0), "{said}");
     let not_run = comparison["not_run"].as_array().unwrap();
     let names: Vec<&str> = not_run.iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, [missing, unreadable.as_str()], "{said}");
-    for (one, why) in not_run.iter().zip(["/there/is/no/book.csv", "no_table.toml"]) {
+    assert_eq!(names, [over_loopback, missing, unreadable.as_str()], "{said}");
+    let reasons = ["loopback has not", "/there/is/no/book.csv", "no_table.toml"];
+    for (one, why) in not_run.iter().zip(reasons) {
         let reason = one["why"].as_str().unwrap();
         assert!(reason.contains(why) && said.contains(reason), "{reason} in {said}");
     }
@@ -152,6 +155,11 @@ fn slower_is_not_worth_it(factor: u32) -> Result<(), String> {
     let printed = text(&output(&["report", &directory.display().to_string()]).stdout);
     for words in ["Does it save 5 % of A's order service p50?", "not worth it", "could not run"] {
         assert!(printed.contains(words), "no {words:?} in {printed}");
+    }
+    let cost = &comparison["b"]["cost"];
+    assert_eq!((&cost["lost"], &cost["packets_dropped"]), (&0.into(), &Value::Null), "{cost}");
+    for end in ["client_ns", "exchange_ns"] {
+        assert!(cost["processor"][end].as_u64() > Some(0), "{cost}");
     }
     // The trials' records are not kept.
     let kept = std::fs::read_dir(&directory).unwrap().flatten();

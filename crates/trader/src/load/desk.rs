@@ -9,6 +9,7 @@ use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::load::stamping::Stamping;
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
+use host::processor::ProcessorMeter;
 use host::thread::Usage;
 use plan::tables::network::{FORWARD, REQUEST, REVERSE};
 use record::{Datagrams, Kind, Load, MessageBytes};
@@ -83,6 +84,8 @@ pub(crate) struct Desk<E: OrderProtocol> {
     last_intended_ns: u64,
     /// The thread's resource usage when measuring began.
     usage: Usage,
+    /// Processor time of both ends since then.
+    pub(super) processor: ProcessorMeter,
     /// Why the run can't continue.
     pub(crate) failure: Option<String>,
     broken: bool,
@@ -128,6 +131,7 @@ impl<E: OrderProtocol> Desk<E> {
             last_sent_ns: 0,
             last_intended_ns: 0,
             usage: host::thread::usage(),
+            processor: ProcessorMeter::new(None),
             failure: None,
             broken: false,
             patience: None,
@@ -168,6 +172,7 @@ impl<E: OrderProtocol> Desk<E> {
         self.measuring = true;
         self.measured_from_ns = now_ns;
         self.usage = host::thread::usage();
+        self.processor.start();
         self.recorder.start(now_ns);
     }
 

@@ -1,12 +1,14 @@
 //! Connections and flows to one exchange, as a plan asks for them.
 
 use crate::load::run::{LOG_ON, TraderError};
+use crate::load::session::OrderProtocol;
 use clock::Clock;
+use plan::process::orders::OrdersPlan;
 use plan::trust::Trust;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use transport::tls::{self, Connector};
-use transport::{Connection, Streams};
+use transport::{Connection, Dialogue, StreamId, Streams};
 
 /// Makes connections to one exchange, as a plan asks for them.
 pub(crate) struct Dialler<'a> {
@@ -76,4 +78,36 @@ pub(crate) fn dial(target: &str) -> io::Result<TcpStream> {
         }
     }
     Err(last)
+}
+
+/// A fresh connection, logged on.
+pub(super) fn log_on<E: OrderProtocol>(
+    dialler: &Dialler,
+    plan: &OrdersPlan,
+    lane: usize,
+    entry: &mut E,
+) -> io::Result<Connection> {
+    let mut stream = dialler.connect()?;
+    entry.log_on(lane, &mut stream, &accounts(plan, lane))?;
+    Ok(stream)
+}
+
+/// A fresh stream of a set without sockets of the kernel, logged on.
+pub(super) fn log_on_below<E: OrderProtocol>(
+    streams: &mut dyn Streams,
+    plan: &OrdersPlan,
+    lane: usize,
+    entry: &mut E,
+    clock: Clock,
+) -> io::Result<StreamId> {
+    let id = streams.dial(first_address(&plan.target)?)?;
+    let (patience, is_secure) = (LOG_ON, plan.tls.is_some());
+    let mut stream = Dialogue { streams, id, clock, patience, is_secure };
+    entry.log_on(lane, &mut stream, &accounts(plan, lane))?;
+    Ok(id)
+}
+
+/// The accounts that share a connection.
+fn accounts(plan: &OrdersPlan, lane: usize) -> Vec<usize> {
+    (lane..plan.load.accounts).step_by(plan.load.connections).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::load::bulk::BulkFlows;
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
-use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address};
+use crate::load::dialler::{Dialler, dial, dial_datagrams, log_on, log_on_below};
 use crate::load::open_loop::{self, Agenda, SourceError};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
@@ -16,10 +16,12 @@ use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
 use host::Scheduling;
 use host::measuring::{Measuring, MeasuringError, Report, Reporter};
+use host::processor::ProcessorMeter;
 use host::ptp::CardReader;
 use plan::backend as rows;
 use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
+use record::cost::Processor;
 use record::progress::Second;
 use record::{self, ClientResult, MessageBytes};
 use std::io;
@@ -27,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::echo::bare::Bare;
 use transport::tls::{HandshakeError, TlsError};
-use transport::{Connection, Dialogue, StreamId, Streams, inject};
+use transport::{Connection, StreamId, Streams, inject};
 
 /// Time limit for connecting, and for each step of logging on.
 pub(super) const LOG_ON: Duration = Duration::from_secs(5);
@@ -202,6 +204,7 @@ fn measure_over<E: OrderProtocol>(
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
     let (recorder, drain): (Recorder, Drain) = recorder::recorder(&rows.all, plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
+    desk.processor = ProcessorMeter::new(plan.exchange_process);
     if let Some(row) = rows.stamped {
         desk = desk.stamped(Stamping::new(load.stamp_every, ids.len(), row, clock));
     }
@@ -226,7 +229,9 @@ fn measure_over<E: OrderProtocol>(
         None => ping_pong::run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop),
     };
     let measured_from_ns = desk.measured_from_ns;
+    let processor = processor(plan, &desk.processor);
     let (mut counted, failure, entry, ways) = desk.finish();
+    counted.processor = processor;
     counted.model = load.model.name().to_owned();
     counted.stacks.extend(stack);
     let complaint =
@@ -247,6 +252,15 @@ fn measure_over<E: OrderProtocol>(
         clock: record::Clock::of(&clock),
         exchange: None,
     })
+}
+
+/// Processor time of both ends in the measured part. The other end's thread is known to its
+/// starter, who says whether it spins.
+fn processor(plan: &OrdersPlan, meter: &ProcessorMeter) -> Option<Processor> {
+    let [own, exchange_ns] = meter.used_ns();
+    let spins = rows::find(&plan.backend).is_ok_and(|backend| backend.spins);
+    let spinning = spins.then(|| "client".to_owned()).into_iter().collect();
+    own.map(|client_ns| Processor { client_ns, exchange_ns, spinning })
 }
 
 /// The connections of the plan's load, logged on, or its flows of datagrams.
@@ -281,9 +295,9 @@ fn open_streams<E: OrderProtocol>(
             return Err(TraderError::Interrupted);
         }
         let added = match rows::is_below(&plan.backend) {
-            true => dial_below(&mut *streams, plan, lane, entry, clock),
+            true => log_on_below(&mut *streams, plan, lane, entry, clock),
             false => {
-                connect(&dialler, plan, lane, entry).and_then(|connection| streams.add(connection))
+                log_on(&dialler, plan, lane, entry).and_then(|connection| streams.add(connection))
             }
         };
         let failed = |source| TraderError::connect(&plan.target, lane, source);
@@ -366,35 +380,4 @@ fn measure_bare(
         clock: record::Clock::of(&clock),
         exchange: None,
     })
-}
-
-fn connect<E: OrderProtocol>(
-    dialler: &Dialler,
-    plan: &OrdersPlan,
-    lane: usize,
-    entry: &mut E,
-) -> io::Result<Connection> {
-    let mut stream = dialler.connect()?;
-    entry.log_on(lane, &mut stream, &accounts(plan, lane))?;
-    Ok(stream)
-}
-
-/// A fresh stream of a set without sockets of the kernel, logged on.
-fn dial_below<E: OrderProtocol>(
-    streams: &mut dyn Streams,
-    plan: &OrdersPlan,
-    lane: usize,
-    entry: &mut E,
-    clock: Clock,
-) -> io::Result<StreamId> {
-    let id = streams.dial(first_address(&plan.target)?)?;
-    let (patience, is_secure) = (LOG_ON, plan.tls.is_some());
-    let mut stream = Dialogue { streams, id, clock, patience, is_secure };
-    entry.log_on(lane, &mut stream, &accounts(plan, lane))?;
-    Ok(id)
-}
-
-/// The accounts that share a connection.
-fn accounts(plan: &OrdersPlan, lane: usize) -> Vec<usize> {
-    (lane..plan.load.accounts).step_by(plan.load.connections).collect()
 }

@@ -31,6 +31,7 @@ fn plan(listener: &TcpListener, directory: &tempfile::TempDir, backend: &str) ->
         tls: None,
         inject: Default::default(),
         bulk: None,
+        exchange_process: None,
         hlog: directory.path().join(format!("{backend}.hlog")).display().to_string(),
         progress: false,
     }

@@ -69,6 +69,7 @@ fn plan(echo: SocketAddr, directory: &tempfile::TempDir, bulk: BulkPlan) -> Orde
         tls: None,
         inject: Default::default(),
         bulk: Some(bulk),
+        exchange_process: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

@@ -34,6 +34,7 @@ fn run(load: &Load, harm: Inject) -> Totals {
         tls: None,
         inject: Inject::default(),
         bulk: None,
+        exchange_process: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     };

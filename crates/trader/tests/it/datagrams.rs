@@ -74,6 +74,7 @@ fn plan(address: SocketAddr, directory: &tempfile::TempDir, load: Load) -> Order
         tls: None,
         inject: Inject::default(),
         bulk: None,
+        exchange_process: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

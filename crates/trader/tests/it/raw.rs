@@ -91,6 +91,7 @@ fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> OrdersPla
         tls: None,
         inject: Default::default(),
         bulk: None,
+        exchange_process: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

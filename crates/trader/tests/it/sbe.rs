@@ -21,6 +21,7 @@ fn plan(target: &str, directory: &tempfile::TempDir, load: Load) -> OrdersPlan {
         tls: None,
         inject: Default::default(),
         bulk: None,
+        exchange_process: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

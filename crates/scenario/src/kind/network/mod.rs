@@ -15,6 +15,7 @@ use plan::Scenario;
 use plan::process::orders::{BulkPlan, DatagramPlan, OneWayPlan, Wire};
 use record::text::counted;
 use record::{ClientResult, Verdict};
+use rustix::process::Pid;
 use std::path::Path;
 use std::sync::OnceLock;
 use steering::SteeredInterrupts;
@@ -35,8 +36,9 @@ impl Runner for Network {
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
         let _steered = steer(launch)?;
-        launch.with_exchange(MarketData::default(), |_, echo| {
+        launch.with_exchange(MarketData::default(), |pid, echo| {
             let wire = wire(launch, echo.clock)?;
+            let echo = (pid, echo);
             observer
                 .during(launch, |teller| match bulk_flows(launch) {
                     0 => orders::trade(launch, echo, wire, teller),
@@ -77,14 +79,14 @@ fn bulk_flows(launch: &Launch) -> usize {
 /// Runs the client with bulk flows to a sink of their own, or to the echo that is there.
 fn trade_beside_bulk(
     launch: &Launch,
-    echo: Ready,
+    echo: (Option<Pid>, Ready),
     wire: Wire,
     flows: usize,
     teller: &mut Teller<'_>,
 ) -> Result<ClientResult, ConductError> {
     let scenario = &launch.conduct.scenario;
     let request = &scenario.request;
-    let requested = echo.address.clone();
+    let requested = echo.1.address.clone();
     let mut plan = orders::order_plan(launch, echo, wire, teller.wants_seconds());
     let mut to = |target: String| {
         plan.bulk = Some(BulkPlan {

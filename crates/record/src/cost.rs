@@ -1,0 +1,120 @@
+//! Costs beside latency: processor time and losses.
+
+use crate::RunRecord;
+use crate::load::Load;
+use crate::merge::pooling;
+use crate::run::HICCUP;
+use serde::{Deserialize, Serialize};
+
+/// Processor time of both ends, user and system, in the measured part: each end is a process with
+/// all of its threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Processor {
+    /// The client, ns.
+    pub client_ns: u64,
+    /// The exchange or the echo, ns; `None` if it runs elsewhere.
+    pub exchange_ns: Option<u64>,
+    /// The ends that keep a core busy also while nothing comes: `client`, `exchange`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spinning: Vec<String>,
+}
+
+impl Processor {
+    /// That of two runs together.
+    fn and(mut self, other: &Processor) -> Processor {
+        self.client_ns = self.client_ns.saturating_add(other.client_ns);
+        self.exchange_ns =
+            self.exchange_ns.zip(other.exchange_ns).map(|(a, b)| a.saturating_add(b));
+        self.spinning.extend(other.spinning.iter().cloned());
+        self.spinning.sort();
+        self.spinning.dedup();
+        self
+    }
+
+    /// That of all loads; `None` if one lacks it.
+    pub(crate) fn of_all(loads: &[Load]) -> Option<Processor> {
+        let all: Option<Vec<Processor>> = loads.iter().map(|load| load.processor.clone()).collect();
+        all?.into_iter().reduce(|sum, one| sum.and(&one))
+    }
+}
+
+/// The costs of all runs of a treatment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Cost {
+    /// Messages of the measured parts.
+    pub messages: u64,
+    /// Messages without a reply.
+    pub lost: u64,
+    /// Processor time; `None` if a client does not say it.
+    pub processor: Option<Processor>,
+    /// Packets that network devices dropped; `None` if that was not looked at.
+    pub packets_dropped: Option<u64>,
+}
+
+impl Cost {
+    /// The sums over the subjects of these records, without tickpath's own floors.
+    pub fn of(records: &[&RunRecord]) -> Cost {
+        let subjects = records.iter().flat_map(|record| &record.subjects);
+        let is_one = |name: &str| name != HICCUP;
+        let subjects = subjects.filter(|one| !one.is_reference() && is_one(&one.name));
+        let loads: Vec<Load> = subjects.map(|subject| subject.load.clone()).collect();
+        let Load { sent, lost, processor, packets_dropped, .. } = pooling::load(&loads);
+        Cost { messages: sent, lost, processor, packets_dropped }
+    }
+
+    /// Processor time per message, ns: the client's and the exchange's.
+    pub fn ns_per_message(&self) -> [Option<f64>; 2] {
+        let per_message = |ns: u64| (self.messages > 0).then(|| ns as f64 / self.messages as f64);
+        let Some(processor) = &self.processor else { return [None, None] };
+        [per_message(processor.client_ns), processor.exchange_ns.and_then(per_message)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Subject;
+
+    fn subject(name: &str, sent: u64, client_ns: u64, exchange_ns: Option<u64>) -> Subject {
+        let spinning = vec!["client".to_owned()];
+        let processor = Some(Processor { client_ns, exchange_ns, spinning });
+        let load = Load { sent, lost: 1, processor, packets_dropped: Some(2), ..Load::default() };
+        Subject { name: name.to_owned(), load, ..Subject::default() }
+    }
+
+    fn record(subjects: Vec<Subject>) -> RunRecord {
+        RunRecord { subjects, ..RunRecord::default() }
+    }
+
+    /// The floor costs as much as the subject, and is not its cost.
+    #[test]
+    fn runs_add_up_without_the_floor() {
+        let one = record(vec![
+            subject("rust", 10, 100, Some(300)),
+            subject("floor", 10, 7, Some(7)),
+            subject(HICCUP, 0, 7, None),
+        ]);
+        let other = record(vec![subject("rust", 30, 300, Some(100))]);
+        let cost = Cost::of(&[&one, &other]);
+        assert_eq!((cost.messages, cost.lost, cost.packets_dropped), (40, 2, Some(4)));
+        assert_eq!(cost.ns_per_message(), [Some(10.0), Some(10.0)]);
+        assert_eq!(cost.processor.unwrap().spinning, ["client"]);
+    }
+
+    #[test]
+    fn a_run_without_a_figure_takes_it_from_all() {
+        let known = record(vec![subject("rust", 10, 100, Some(100))]);
+        let half = record(vec![subject("rust", 10, 100, None)]);
+        let mut unknown = half.clone();
+        unknown.subjects[0].load.processor = None;
+        unknown.subjects[0].load.packets_dropped = None;
+        assert_eq!(Cost::of(&[&known, &half]).ns_per_message(), [Some(10.0), None]);
+        let cost = Cost::of(&[&known, &unknown]);
+        assert_eq!((cost.ns_per_message(), cost.packets_dropped), ([None, None], None));
+        assert_eq!(Cost::of(&[]).ns_per_message(), [None, None]);
+    }
+}
