@@ -88,7 +88,8 @@ impl Subject {
     /// Whether it is the floor of `subject`: the same way, cores and class.
     pub fn is_floor_of(&self, subject: &Subject) -> bool {
         // The empty dispatch is the floor of every engine.
-        let same_way = self.backend == subject.backend || self.backend == EMPTY_DISPATCH;
+        let same_backend = self.backend == subject.backend || self.backend == EMPTY_DISPATCH;
+        let same_way = same_backend && self.wrapper == subject.wrapper;
         let same_place = self.cores == subject.cores && self.scheduling == subject.scheduling;
         let same_bytes = self.tls == subject.tls && self.dialect == subject.dialect;
         self.is_floor() && same_way && same_place && same_bytes
@@ -96,8 +97,9 @@ impl Subject {
 
     fn is_bare_of(&self, floor: &Subject) -> bool {
         self.is_bare()
-            && (&self.backend, &self.cores, &self.scheduling, self.tls, &self.dialect)
-                == (&floor.backend, &floor.cores, &floor.scheduling, floor.tls, &floor.dialect)
+            && (&self.backend, &self.wrapper) == (&floor.backend, &floor.wrapper)
+            && (&self.cores, &self.scheduling, self.tls, &self.dialect)
+                == (&floor.cores, &floor.scheduling, floor.tls, &floor.dialect)
     }
 
     /// Whether it is the reference right below `subject`.

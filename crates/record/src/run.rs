@@ -89,6 +89,9 @@ pub struct Subject {
     /// Whether it used TLS; for a floor, whether its messages were as long as TLS records.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
+    /// The program that started it over another stack, with its arguments; empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrapper: Vec<String>,
     /// Dialect of its orders, `sbe`; empty for JSON and for all that sends no orders. For a floor:
     /// its messages were as long as those.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -209,6 +209,8 @@ pub(crate) struct Entrant {
     pub index: usize,
     /// It speaks TLS. For a floor: its messages are as long as TLS records of its subject's.
     pub has_tls: bool,
+    /// The program that starts its client over another stack; empty: none.
+    pub wrapper: Vec<String>,
     /// The dialect of its orders. For a floor: its messages are as long as its subject's.
     pub dialect: Dialect,
     /// It is a floor or the bare echo: raw bytes without an exchange.
@@ -242,6 +244,7 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &ScenarioCores) -> Vec<Entrant
             cores: cores.clone(),
             index,
             has_tls: scenario.has_tls(index),
+            wrapper: subject.wrapper.clone(),
             dialect: subject.dialect,
             is_floor: false,
             is_bare: false,
@@ -279,14 +282,14 @@ fn bare_of(floors: &[Entrant]) -> impl Iterator<Item = Entrant> + '_ {
     })
 }
 
-/// One floor for each combination of backend, cores, class and message length.
+/// One floor for each combination of backend, wrapper, cores, class and message length.
 fn floors(entrants: &[Entrant]) -> Vec<Entrant> {
     let mut floors: Vec<Entrant> = Vec::new();
     for entrant in entrants {
         let same = |floor: &Entrant| {
             let of = |one: &Entrant| (one.scheduling, one.has_tls, one.dialect);
-            (&floor.backend, &floor.cores, of(floor))
-                == (&entrant.backend, &entrant.cores, of(entrant))
+            (&floor.backend, &floor.wrapper, &floor.cores, of(floor))
+                == (&entrant.backend, &entrant.wrapper, &entrant.cores, of(entrant))
         };
         if !floors.iter().any(same) {
             let name = match floors.len() {

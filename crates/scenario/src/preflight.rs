@@ -56,7 +56,25 @@ impl Conduct {
         let place = existing(&self.runs_directory);
         let faults = [no_permission(place), self.no_space(place), self.small_receive_buffer()];
         let faults = faults.into_iter().flatten().chain(self.missing_clients());
-        faults.chain(self.missing_files()).collect()
+        faults.chain(self.missing_wrappers()).chain(self.missing_files()).collect()
+    }
+
+    /// Wrappers that are not there.
+    fn missing_wrappers(&self) -> impl Iterator<Item = String> {
+        self.scenario.subject.iter().filter_map(|subject| {
+            let program = subject.wrapper.first()?;
+            let is_there = match program.contains('/') {
+                true => Path::new(program).exists(),
+                false => is_on_path(program),
+            };
+            let name = &subject.name;
+            (!is_there).then(|| {
+                format!(
+                    "subject {name} can't be started: there is no program {program}, which \
+                     subject.{name}.wrapper names; install it, or leave the wrapper out"
+                )
+            })
+        })
     }
 
     /// A command with a path is a program of somebody's build. Others are found on the PATH.

@@ -52,6 +52,7 @@ pub(crate) fn client(scenario: &Scenario, subject: &Subject) -> Result<(), Scena
     one_core(subject)?;
     backend::find(&subject.backend)?;
     takes_messages(scenario, &key_of(subject, "backend"), &subject.backend)?;
+    wrapper(subject)?;
     let (path, is_own) = (format!("subject.{}", subject.name), subject.command.is_empty());
     let arrival = scenario.load.arrival;
     let why = format!(
@@ -60,6 +61,19 @@ pub(crate) fn client(scenario: &Scenario, subject: &Subject) -> Result<(), Scena
     );
     require(is_own || !arrival.is_made_before(), "load.arrival", arrival.name(), why)?;
     Ok(inject(&path, &subject.inject, is_own, "its own client")?)
+}
+
+/// Checks that a wrapper has sockets to take over.
+fn wrapper(subject: &Subject) -> Result<(), OutOfRange> {
+    let (key, words) = (key_of(subject, "wrapper"), subject.wrapper.join(" "));
+    let has_sockets = subject.wrapper.is_empty() || !backend::is_below(&subject.backend);
+    let why = format!(
+        "a wrapper takes over sockets of the kernel, and {} has none: leave one of them out",
+        subject.backend
+    );
+    require(has_sockets, &key, &words, why)?;
+    let named = subject.wrapper.first().is_none_or(|program| !program.is_empty());
+    require(named, &key, &words, "its first word is the program, such as \"onload\"")
 }
 
 /// Checks that messages of a subject can be stamped, if the scenario asks for it.

@@ -45,6 +45,7 @@ impl Measurement for Network {
             "one_way",
             "subject.scheduling",
             "subject.backend",
+            "subject.wrapper",
             "subject.placement",
             "subject.message_bytes",
             "subject.bulk_flows",

@@ -30,6 +30,7 @@ impl Measurement for Orders {
             "subject.scheduling",
             "subject.backend",
             "subject.command",
+            "subject.wrapper",
             "subject.tls",
             "subject.dialect",
             "subject.replicate",

@@ -47,6 +47,9 @@ pub struct Subject {
     pub processes: usize,
     /// The client program and its arguments; empty: tickpath's own. See clients/CONTRACT.md.
     pub command: Vec<String>,
+    /// The program, with its arguments, that starts the client over another stack, such as
+    /// `["onload", "--profile=latency"]`; empty: none. The floor is started by it, too.
+    pub wrapper: Vec<String>,
     /// Whether it and the exchange that is started for it speak TLS; so do all where the scenario's
     /// `tls` is set.
     pub tls: bool,
@@ -75,6 +78,7 @@ impl Default for Subject {
             backend: "spin".to_owned(),
             processes: 1,
             command: Vec::new(),
+            wrapper: Vec::new(),
             tls: false,
             dialect: Dialect::Json,
             replicate: Replicate::Off,

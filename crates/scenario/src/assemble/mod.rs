@@ -180,6 +180,7 @@ fn subject(entrant: &Entrant, parts: &Parts, spread: bool, warnings: &mut Vec<St
         backend: entrant.backend.clone(),
         scheduling: entrant.scheduling.to_string(),
         tls: entrant.has_tls,
+        wrapper: entrant.wrapper.clone(),
         dialect: match entrant.dialect {
             Dialect::Json => String::new(),
             other => other.name().to_owned(),

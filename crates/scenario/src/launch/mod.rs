@@ -6,6 +6,7 @@ pub(crate) mod observer;
 pub(crate) mod process;
 pub(crate) mod replica;
 pub(crate) mod stderr;
+mod wrapper;
 
 use crate::conduct::{Conduct, ConductError, Entrant, OPERATIONS_PER_SECOND_MIN};
 use crate::evidence::Outcome;
@@ -26,6 +27,7 @@ use record::{ClientResult, ExchangeResult};
 use rustix::process::Pid;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::ffi::OsString;
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -86,6 +88,8 @@ pub(crate) struct Ready {
 pub(crate) struct Client {
     process: Process,
     stderr: PathBuf,
+    /// The stack that a wrapper gave it, or why it did not; `None` without a wrapper.
+    stack: Option<Result<String, String>>,
 }
 
 impl Client {
@@ -292,7 +296,9 @@ impl Launch<'_> {
             started.map_err(|error| self.failed(format!("it can't be started: {error}")))?;
         self.account.is_measured(process.pid());
         self.interrupt.watch(&[process.pid()]);
-        Ok(Client { process, stderr })
+        let wrapper = Some(&self.entrant.wrapper).filter(|wrapper| !wrapper.is_empty());
+        let stack = wrapper.map(|wrapper| wrapper::stack(wrapper, process.pid()));
+        Ok(Client { process, stderr, stack })
     }
 
     /// Waits for a client's result, and passes its progress on.
@@ -301,7 +307,7 @@ impl Launch<'_> {
         client: Client,
         teller: &mut Teller<'_>,
     ) -> Result<ClientResult, ConductError> {
-        let Client { mut process, stderr } = client;
+        let Client { mut process, stderr, stack } = client;
         let line = process.last_line_after(&mut |line| {
             let line = serde_json::from_str::<ProgressLine>(line);
             if let Ok(line) = &line {
@@ -315,7 +321,13 @@ impl Launch<'_> {
             return Err(self.failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));
         }
         match line.map(|line| client_result::read(&line)) {
-            Some(Ok(result)) => Ok(result),
+            Some(Ok(mut result)) => {
+                match stack.transpose() {
+                    Ok(stack) => result.load.stacks.extend(stack),
+                    Err(why) => result.fail(why),
+                }
+                Ok(result)
+            }
             Some(Err(Unreadable::Lacks(counts))) => Err(self.failed(counts)),
             _ => Err(self.failed(format!("{status}: {}", stderr::said(&stderr)))),
         }
@@ -334,19 +346,22 @@ impl Launch<'_> {
     /// The scenario's client, or our own with that command.
     pub(crate) fn command_or(&self, own: &str) -> Command {
         let foreign = &self.conduct.scenario.subject[self.entrant.index].command;
-        let mut command = match foreign.split_first() {
-            Some((program, arguments)) if !self.entrant.is_floor => {
-                let mut command = Command::new(program);
-                command.args(arguments);
-                command
+        let wrapper = &self.entrant.wrapper;
+        let mut words: Vec<OsString> = wrapper.iter().map(OsString::from).collect();
+        match foreign.is_empty() || self.entrant.is_floor {
+            false => words.extend(foreign.iter().map(OsString::from)),
+            true => {
+                words.extend([self.conduct.program.clone().into(), own.into()]);
+                // A wrapper may be its parent. It ends all the same: the exchange, which dies with
+                // us, closes its connections.
+                if wrapper.is_empty() {
+                    let parent = std::process::id().to_string();
+                    words.extend(["--die-with-parent".into(), parent.into()]);
+                }
             }
-            _ => {
-                let mut command = Command::new(&self.conduct.program);
-                command.args([own, "--die-with-parent", &std::process::id().to_string()]);
-                command
-            }
-        };
-        command.args(["--plan", "-"]);
+        }
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args(["--plan", "-"]);
         command
     }
 

@@ -51,3 +51,4 @@ mod tick_to_trade;
 mod tls;
 mod two_machines;
 mod watch;
+mod wrapper;
