@@ -40,11 +40,13 @@ peers:
 	mvn --batch-mode --no-transfer-progress --file clients/java-ipc/pom.xml package
 	mvn --batch-mode --no-transfer-progress --file clients/java-fix/pom.xml package
 
-# A member of an Aeron Cluster with the engine as a library: built and tested.
+# A member of an Aeron Cluster with the engine as a library: built and tested. With
+# CLUSTER_PHASE=test without the tests that start and kill clusters, which take a minute.
+CLUSTER_PHASE ?= package
 cluster: setup
 	@./scripts/setup java
 	$(CARGO) build --release --locked -p engine-abi
-	mvn --batch-mode --no-transfer-progress --file clients/java-cluster/pom.xml package
+	mvn --batch-mode --no-transfer-progress --file clients/java-cluster/pom.xml $(CLUSTER_PHASE)
 	cp target/release/libengine_abi.so clients/java-cluster/target/
 
 # The feed's codecs for Java and C++: built and tested; and a check that Rust's match the schema.

@@ -25,7 +25,7 @@ final class Gateway implements AutoCloseable {
     private static final long KEEP_ALIVE_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long CONNECT_TIMEOUT_NS = TimeUnit.SECONDS.toNanos(2);
 
-    /** Takes the events of a command, perhaps in several parts; {@code events} of them in all. */
+    /** Takes the events of a command, perhaps in several parts. */
     interface Replies {
         void onReply(
                 long number,
@@ -62,6 +62,7 @@ final class Gateway implements AutoCloseable {
     private long keepAliveNs = System.nanoTime();
     private long sessions;
     private long resent;
+    private long leaders;
 
     /**
      * Begins to connect; {@link #poll} goes on with it.
@@ -88,13 +89,24 @@ final class Gateway implements AutoCloseable {
         return (int) (last - done);
     }
 
-    /** How many sessions were opened, and how many commands were sent more than once. */
+    /** How many sessions were opened. */
     long sessions() {
         return sessions;
     }
 
+    /** How many commands were sent more than once, each as often as that. */
     long resent() {
         return resent;
+    }
+
+    /** How many leaders answered, the first included. */
+    long leaders() {
+        return leaders;
+    }
+
+    /** The number of the next command. */
+    long nextNumber() {
+        return last + 1;
     }
 
     /** The member that leads, as far as known; -1 without a session. */
@@ -212,6 +224,7 @@ final class Gateway implements AutoCloseable {
             }
             connecting = null;
             sessions++;
+            leaders++;
             again();
             return 1;
         } catch (final AeronException e) {
@@ -288,6 +301,7 @@ final class Gateway implements AutoCloseable {
                 final long leadershipTermId,
                 final int leaderMemberId,
                 final String ingressEndpoints) {
+            leaders++;
             again();
         }
     }

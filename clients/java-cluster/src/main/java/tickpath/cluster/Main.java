@@ -1,5 +1,6 @@
 package tickpath.cluster;
 
+import io.aeron.cluster.service.ClusteredService;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.URISyntaxException;
@@ -8,10 +9,14 @@ import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import tickpath.shared.ClientException;
 import tickpath.shared.ExitStatus;
 
-/** A member of a cluster as a process. docs/guide/cluster.md has its arguments and its output. */
+/**
+ * A member of a cluster, or a load on one, as a process. docs/guide/cluster.md has its arguments
+ * and its output.
+ */
 public final class Main {
     /** The engine's library; default: beside the jar. */
     static final String LIBRARY = "tickpath.engine";
@@ -24,12 +29,22 @@ public final class Main {
 
     private static final long START_AGAIN_MS = 200;
 
+    private static final String USAGE =
+            "member FILE NUMBER DIRECTORY, or echo-member with the same, or measure FILE GATEWAY HOST RATE SECONDS";
+
+    private static final int MEMBER_ARGUMENTS = 4;
+    private static final int MEASURE_ARGUMENTS = 6;
+    private static final double WARM_UP_SECONDS = 2;
+    private static final double GATEWAY_MAX = 1e9;
+    private static final double RATE_MAX = 1e6;
+    private static final double SECONDS_MAX = 86_400;
+
     private Main() {}
 
     /**
-     * Runs a member until it is told to end.
+     * Runs a member until it is told to end, or a load.
      *
-     * @param arguments {@code member FILE NUMBER DIRECTORY}
+     * @param arguments as {@code USAGE} has them
      */
     public static void main(final String[] arguments) {
         System.exit(run(arguments, System.out, System.err));
@@ -37,13 +52,16 @@ public final class Main {
 
     static int run(final String[] arguments, final PrintStream out, final PrintStream err) {
         try {
-            if (arguments.length != 4 || !arguments[0].equals("member")) {
-                throw new ClientException("called with \"" + String.join(" ", arguments)
-                        + "\": call it with member FILE NUMBER DIRECTORY");
+            if (arguments.length == MEMBER_ARGUMENTS && arguments[0].equals("member")) {
+                return member(arguments, false, out, err);
             }
-            final ClusterFile cluster = ClusterFile.read(Path.of(arguments[1]));
-            NativeEngine.load(library());
-            return run(cluster, number(arguments[2], cluster), Path.of(arguments[3]), out, err);
+            if (arguments.length == MEMBER_ARGUMENTS && arguments[0].equals("echo-member")) {
+                return member(arguments, true, out, err);
+            }
+            if (arguments.length == MEASURE_ARGUMENTS && arguments[0].equals("measure")) {
+                return measure(arguments, out);
+            }
+            throw new ClientException("called with \"" + String.join(" ", arguments) + "\": call it with " + USAGE);
         } catch (final ClientException e) {
             err.println("java-cluster: " + e.getMessage());
         } catch (final IOException e) {
@@ -55,6 +73,42 @@ public final class Main {
             err.println("java-cluster: failed: " + e);
         }
         return ExitStatus.ERROR;
+    }
+
+    private static int member(
+            final String[] arguments, final boolean echo, final PrintStream out, final PrintStream err)
+            throws ClientException, IOException, InterruptedException {
+        final ClusterFile cluster = ClusterFile.read(Path.of(arguments[1]));
+        final int number = number(arguments[2], cluster);
+        if (!echo) {
+            NativeEngine.load(library());
+        }
+        final Supplier<ClusteredService> service =
+                () -> echo ? new EchoService() : new EngineService(cluster.engine(), number, out, err);
+        return run(cluster, number, Path.of(arguments[3]), service, out, err);
+    }
+
+    private static int measure(final String[] arguments, final PrintStream out) throws ClientException {
+        final ClusterFile cluster = ClusterFile.read(Path.of(arguments[1]));
+        final long gateway = (long) positive("GATEWAY", arguments[2], GATEWAY_MAX);
+        final double rate = positive("RATE", arguments[4], RATE_MAX);
+        final double seconds = positive("SECONDS", arguments[5], SECONDS_MAX);
+        try (Measure measure = new Measure(cluster, gateway, arguments[3])) {
+            out.println(measure.run(rate, WARM_UP_SECONDS, seconds));
+        }
+        return ExitStatus.COMPLETE;
+    }
+
+    private static double positive(final String name, final String text, final double max) throws ClientException {
+        try {
+            final double value = Double.parseDouble(text);
+            if (value > 0 && value <= max) {
+                return value;
+            }
+        } catch (final NumberFormatException e) {
+            // It gets the error below.
+        }
+        throw new ClientException(name + " is " + text + ", and must be a number above 0 and up to " + max);
     }
 
     private static int number(final String text, final ClusterFile cluster) throws ClientException {
@@ -82,6 +136,7 @@ public final class Main {
             final ClusterFile cluster,
             final int number,
             final Path directory,
+            final Supplier<ClusteredService> service,
             final PrintStream out,
             final PrintStream err)
             throws ClientException, IOException, InterruptedException {
@@ -99,7 +154,7 @@ public final class Main {
             told.countDown();
         };
         try {
-            final Member member = start(cluster, number, directory, ended, out, err);
+            final Member member = start(cluster, number, directory, service, ended, err);
             out.println("{\"member\":" + number + ",\"process\":" + ProcessHandle.current().pid() + "}");
             told.await();
             member.close();
@@ -130,16 +185,16 @@ public final class Main {
             final ClusterFile cluster,
             final int number,
             final Path directory,
+            final Supplier<ClusteredService> service,
             final Runnable ended,
-            final PrintStream out,
             final PrintStream err)
             throws InterruptedException {
         final Path memory = memory(cluster.members().get(number));
         final long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_SECONDS_MAX);
         while (true) {
             try {
-                final EngineService service = new EngineService(cluster.engine(), number, out, err);
-                return new Member(cluster, number, directory, memory, service, ended, error -> report(number, error, err));
+                return new Member(
+                        cluster, number, directory, memory, service.get(), ended, error -> report(number, error, err));
             } catch (final IllegalStateException e) {
                 if (!String.valueOf(e.getMessage()).startsWith("active ") || System.nanoTime() - deadline > 0) {
                     throw e;

@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -123,6 +125,43 @@ class ClusterTest {
                 assertEquals(2, replayed.size(), "after the snapshot: replayed");
                 assertArrayEquals(new String[] {replayed.get(0), replayed.get(0)}, replayed.toArray());
             }
+        }
+    }
+
+    /** The heartbeat's timeout of the file is far above what an ordinary command takes. */
+    @Test
+    void aLoadOnAScheduleShowsTheChangeOfLeaderAsResponseTime() throws Exception {
+        final int rate = 500;
+        final double seconds = 4;
+        try (Members members = new Members(directory, SHAPE);
+                Measure measure = new Measure(members.cluster(), 1, "127.0.0.1")) {
+            members.startAll();
+            final CompletableFuture<Void> killer = CompletableFuture.runAsync(() -> {
+                while (measure.answered() < rate) {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+                }
+                members.kill(members.leader());
+            });
+            final JsonObject result = measure.run(rate, 0.5, seconds);
+            killer.join();
+            assertEquals(rate * seconds, result.get("sent").getAsDouble(), result::toString);
+            assertEquals(result.get("sent"), result.get("answered"), result::toString);
+            assertTrue(result.get("leaders").getAsInt() >= 2, result::toString);
+            final double timeoutMs = members.cluster().heartbeatTimeoutNs() / 1e6;
+            assertTrue(result.get("longest_pause_ms").getAsDouble() > timeoutMs / 2, result::toString);
+            final double maxMs = result.getAsJsonObject("response_us").get("max").getAsDouble() / 1e3;
+            assertTrue(maxMs > timeoutMs / 2, result::toString);
+            assertTrue(result.getAsJsonObject("response_us").get("p99_9").isJsonNull(), "2000 samples don't have it");
+        }
+    }
+
+    @Test
+    void theEchoAnswersTheSameLoad() throws Exception {
+        try (Members members = new Members(directory, SHAPE);
+                Measure measure = new Measure(members.cluster(), 1, "127.0.0.1")) {
+            members.startAll("echo-member");
+            final JsonObject result = measure.run(500, 0.5, 1);
+            assertEquals(500, result.get("answered").getAsInt(), result::toString);
         }
     }
 }

@@ -86,13 +86,17 @@ final class Members implements AutoCloseable {
     }
 
     void start(final int member) throws IOException {
+        start(member, "member");
+    }
+
+    private void start(final int member, final String verb) throws IOException {
         final Process process = new ProcessBuilder(
                         ProcessHandle.current().info().command().orElseThrow(),
                         "@" + Path.of("java.args").toAbsolutePath(),
                         "-D" + Main.LIBRARY + "=" + Library.path().toAbsolutePath(),
                         "-jar",
                         System.getProperty("tickpath.jar"),
-                        "member",
+                        verb,
                         file.toString(),
                         Integer.toString(member),
                         directory.resolve("member-" + member).toString())
@@ -106,9 +110,25 @@ final class Members implements AutoCloseable {
     }
 
     void startAll() throws IOException {
+        startAll("member");
+    }
+
+    void startAll(final String verb) throws IOException {
         for (int member = 0; member < COUNT; member++) {
-            start(member);
+            start(member, verb);
         }
+    }
+
+    /** The member that has last said that it leads; -1 for none. */
+    int leader() {
+        for (int member = 0; member < COUNT; member++) {
+            final List<JsonObject> roles =
+                    lines.get(member).stream().filter(line -> line.has("role")).toList();
+            if (!roles.isEmpty() && roles.get(roles.size() - 1).get("role").getAsString().equals("leader")) {
+                return member;
+            }
+        }
+        return -1;
     }
 
     private static void read(final Process process, final List<JsonObject> into) {
