@@ -3,12 +3,15 @@
 use crate::account::orders::ClientOrder;
 use crate::entry::commands;
 use crate::execution::Execution;
-use crate::reply::rejections::not_inserted;
+use crate::reply::rejections::{OTHER_ACCOUNT, UNKNOWN_ORDER, not_inserted};
 use crate::reply::reports::{RequestKind, Requester};
+use crate::reply::text::{send, wire_time};
 use engine::{Command, NewOrder};
 use transport::StreamId;
 use transport::serve::Outbound;
-use wire::request::{AmendOrder, CancelOrder, CreateOrder};
+use wire::OrderId;
+use wire::reply::{OrderOpen, encode_open};
+use wire::request::{AmendOrder, CancelOrder, CreateOrder, OrderStatus};
 
 #[inline]
 pub(crate) fn create(
@@ -67,6 +70,37 @@ pub(crate) fn cancel(
         }
         Err(rejection) => {
             let account_id = cancel.account_id.as_deref();
+            let request = core.rejected_request(from, account_id, client_id, time_ns);
+            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
+        }
+    }
+}
+
+/// Says whether an order is open. Like every answer it leaves once all earlier inputs may be
+/// acknowledged, so it never speaks of an order that could still be lost.
+#[cold]
+pub(crate) fn status(
+    core: &mut Execution,
+    from: StreamId,
+    asked: &OrderStatus<'_>,
+    time_ns: u64,
+    outbound: &mut Outbound,
+) {
+    let account_id = asked.account_id.as_deref();
+    let account = core.sessions.account(from, account_id).ok_or(OTHER_ACCOUNT);
+    let found = account.and_then(|account| {
+        let (_, order) = core.orders.find(account, &asked.client_id).ok_or(UNKNOWN_ORDER)?;
+        Ok((core.sessions.account_id(account), order.order_id))
+    });
+    match found {
+        Ok((account_id, order_id)) => {
+            let (client_id, order_id) = (asked.client_id, OrderId::from_u64(order_id));
+            let (time_ms, uid) = (wire_time(time_ns), account_id.into());
+            let open = OrderOpen { client_id, order_id, time_ms, uid };
+            send(outbound.to(from), |out| encode_open(out, &open));
+        }
+        Err(rejection) => {
+            let client_id = Some(&asked.client_id);
             let request = core.rejected_request(from, account_id, client_id, time_ns);
             core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
         }

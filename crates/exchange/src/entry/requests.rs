@@ -36,6 +36,7 @@ pub(crate) fn message(
         }
         Ok(Request::CreateOrder(create)) => orders::create(core, from, &create, time_ns, outbound),
         Ok(Request::CancelOrder(cancel)) => orders::cancel(core, from, &cancel, time_ns, outbound),
+        Ok(Request::OrderStatus(asked)) => orders::status(core, from, &asked, time_ns, outbound),
         Ok(Request::AmendOrder(amend)) => orders::amend(core, from, &amend, time_ns, outbound),
         Ok(Request::MassCancel(cancel)) => {
             operator::mass_cancel(core, from, &cancel, time_ns, outbound);

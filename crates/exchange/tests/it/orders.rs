@@ -39,6 +39,25 @@ fn market_orders_and_orders_that_trade_whole_or_not_at_all() {
         1 b REJECTED client_id=rests reason=type, time_in_force, post_only, display_amount and stop_price do not go together: MARKET needs an immediate time_in_force; post_only and display_amount need a LIMIT that may rest, without stop_price"#]].assert_eq(&d.told());
 }
 
+/// A client asks what became of its orders. No other account gets an answer about them.
+#[test]
+fn an_open_order_has_a_status_and_an_ended_one_has_none() {
+    let mut d = Dialogue::new(config());
+    d.order(0, "s", "SELL", "100", "1");
+    d.say(0, "{'type':'ORDER_STATUS','client_id':'s'}");
+    d.say(1, "{'type':'ORDER_STATUS','client_id':'s'}");
+    d.say(0, "{'type':'ORDER_STATUS','client_id':'s','account_id':'b'}");
+    d.cancel(0, "s");
+    d.say(0, "{'type':'ORDER_STATUS','client_id':'s'}");
+    expect![[r#"
+        0 a BOOKED client_id=s price=100 amount=1 sequence=1
+        0 a OPEN client_id=s
+        1 b REJECTED client_id=s reason=unknown order: this account has no open order with this client_id
+        0 b REJECTED client_id=s reason=account_id is not authenticated on this connection; send AUTHENTICATE for it first
+        0 a DONE client_id=s status=CANCELLED sequence=2
+        0 a REJECTED client_id=s reason=unknown order: this account has no open order with this client_id"#]].assert_eq(&d.told());
+}
+
 #[test]
 fn post_only_is_rejected_or_repriced() {
     let mut d = Dialogue::new(config());

@@ -145,6 +145,8 @@ impl Desk {
             Reply::Authenticated
             | Reply::Subscriptions(_)
             | Reply::Applied(_)
+            // Nothing here asks for it.
+            | Reply::Open(_)
             | Reply::Other { .. } => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use crate::fault::MessageFault;
 use crate::json::{self, Fields, Object, Scanner, Slot, Text};
 use crate::order_id::OrderId;
 use crate::reply::{
-    DoneStatus, FeedSubscription, Fill, OrderAmended, OrderBooked, OrderDone, Reply,
+    DoneStatus, FeedSubscription, Fill, OrderAmended, OrderBooked, OrderDone, OrderOpen, Reply,
     RequestApplied, RequestRejected, Stamps, StopTriggered, StopWaiting, Subscription,
     Subscriptions, TradePrevented,
 };
@@ -118,6 +118,12 @@ impl<'a> RawReply<'a> {
             "REJECTED" => Reply::Rejected(RequestRejected {
                 client_id: client_id(&self.client_id, "client_id")?,
                 reason: self.reason.take("reason")?,
+                time_ms: self.time.take("time")?,
+                uid: self.uid.take("uid")?,
+            }),
+            "OPEN" => Reply::Open(OrderOpen {
+                client_id: client_id(&self.client_id, "client_id")?,
+                order_id: self.order_id()?,
                 time_ms: self.time.take("time")?,
                 uid: self.uid.take("uid")?,
             }),

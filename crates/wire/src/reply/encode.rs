@@ -5,8 +5,9 @@ use crate::digits::{write_i64, write_u64};
 use crate::json::string::write_string;
 use crate::order_id::OrderId;
 use crate::reply::{
-    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, RequestApplied, RequestRejected,
-    Stamps, StopTriggered, StopWaiting, Subscription, Subscriptions, TradePrevented,
+    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, OrderOpen, RequestApplied,
+    RequestRejected, Stamps, StopTriggered, StopWaiting, Subscription, Subscriptions,
+    TradePrevented,
 };
 use crate::request::Side;
 
@@ -242,6 +243,19 @@ pub fn encode_rejected(out: &mut Vec<u8>, rejected: &RequestRejected<'_>) {
     write_i64(out, rejected.time_ms);
     out.extend_from_slice(br#","uid":"#);
     write_string(out, rejected.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends an `OPEN`.
+pub fn encode_open(out: &mut Vec<u8>, open: &OrderOpen<'_>) {
+    out.extend_from_slice(br#"{"type":"OPEN","client_id":"#);
+    write_string(out, open.client_id.as_bytes());
+    out.extend_from_slice(br#","order_id":""#);
+    out.extend_from_slice(&open.order_id.text());
+    out.extend_from_slice(br#"","time":"#);
+    write_i64(out, open.time_ms);
+    out.extend_from_slice(br#","uid":"#);
+    write_string(out, open.uid.as_bytes());
     out.push(b'}');
 }
 

@@ -7,7 +7,8 @@ use crate::json::{self, Fields, Object, Scanner, Slot, Text, ValueKind, bounded}
 use crate::request::{
     ACCOUNT_ID_BYTES_MAX, API_TOKEN_BYTES_MAX, AmendOrder, CHANNEL_NAME_BYTES_MAX, CHANNELS_MAX,
     CancelOrder, Channel, CreateOrder, Depth, INSTRUMENT_CODE_BYTES_MAX, InstrumentState,
-    KillSwitch, MassCancel, PostOnly, Request, RequestError, SetInstrumentState, Side, TimeInForce,
+    KillSwitch, MassCancel, OrderStatus, PostOnly, Request, RequestError, SetInstrumentState, Side,
+    TimeInForce,
 };
 use std::net::SocketAddr;
 
@@ -125,6 +126,7 @@ impl<'a> RawRequest<'a> {
         match &**self.kind.get("type")? {
             "CREATE_ORDER" => self.create_order().map(Request::CreateOrder),
             "CANCEL_ORDER" => self.cancel_order().map(Request::CancelOrder),
+            "ORDER_STATUS" => self.order_status().map(Request::OrderStatus),
             "AMEND_ORDER" => self.amend_order().map(Request::AmendOrder),
             "MASS_CANCEL" => self.mass_cancel().map(Request::MassCancel),
             "AUTHENTICATE" => {
@@ -198,6 +200,13 @@ impl<'a> RawRequest<'a> {
         Ok(CancelOrder {
             client_id: client_id(&self.client_id, "client_id")?,
             instrument_code: instrument_code(&mut self.instrument_code, "instrument_code")?,
+            account_id: self.account_id()?,
+        })
+    }
+
+    fn order_status(&mut self) -> Result<OrderStatus<'a>, MessageFault> {
+        Ok(OrderStatus {
+            client_id: client_id(&self.client_id, "client_id")?,
             account_id: self.account_id()?,
         })
     }

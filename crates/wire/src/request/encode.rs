@@ -5,8 +5,8 @@ use crate::decimal::Decimal;
 use crate::digits::{write_i64, write_u64};
 use crate::json::string::write_string;
 use crate::request::{
-    AmendOrder, CancelOrder, Channel, CreateOrder, KillSwitch, MassCancel, SetInstrumentState,
-    Side, TimeInForce,
+    AmendOrder, CancelOrder, Channel, CreateOrder, KillSwitch, MassCancel, OrderStatus,
+    SetInstrumentState, Side, TimeInForce,
 };
 
 /// Appends an `AUTHENTICATE`.
@@ -114,6 +114,14 @@ pub fn encode_cancel_order(out: &mut Vec<u8>, cancel: &CancelOrder<'_>) {
     out.extend_from_slice(br#","instrument_code":"#);
     write_string(out, cancel.instrument_code.as_bytes());
     write_account(out, cancel.account_id.as_deref());
+    out.push(b'}');
+}
+
+/// Appends an `ORDER_STATUS`.
+pub fn encode_order_status(out: &mut Vec<u8>, asked: &OrderStatus<'_>) {
+    out.extend_from_slice(br#"{"type":"ORDER_STATUS","client_id":"#);
+    write_string(out, asked.client_id.as_bytes());
+    write_account(out, asked.account_id.as_deref());
     out.push(b'}');
 }
 

@@ -10,7 +10,8 @@ pub use crate::request::decode::decode_request;
 pub use crate::request::encode::{
     encode_amend_order, encode_authenticate, encode_cancel_order, encode_create_order,
     encode_describe, encode_feed_replay, encode_feed_snapshot, encode_instrument_state,
-    encode_kill_switch, encode_mass_cancel, encode_start_flow, encode_subscribe,
+    encode_kill_switch, encode_mass_cancel, encode_order_status, encode_start_flow,
+    encode_subscribe,
 };
 use std::borrow::Cow;
 use std::fmt;
@@ -50,6 +51,8 @@ pub enum Request<'a> {
     CreateOrder(CreateOrder<'a>),
     /// `CANCEL_ORDER`.
     CancelOrder(CancelOrder<'a>),
+    /// `ORDER_STATUS`. Our extension.
+    OrderStatus(OrderStatus<'a>),
     /// `AMEND_ORDER`. Our extension, like all that follow.
     AmendOrder(AmendOrder<'a>),
     /// `MASS_CANCEL`.
@@ -179,6 +182,15 @@ pub struct CancelOrder<'a> {
     /// The instrument.
     pub instrument_code: Cow<'a, str>,
     /// One of the connection's authenticated accounts; `None`: the first. Our extension.
+    pub account_id: Option<Cow<'a, str>>,
+}
+
+/// Asks whether an order is open, after a connection or an exchange was lost. Our extension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderStatus<'a> {
+    /// The order, by its client's name.
+    pub client_id: ClientId,
+    /// One of the connection's authenticated accounts; `None`: the first.
     pub account_id: Option<Cow<'a, str>>,
 }
 

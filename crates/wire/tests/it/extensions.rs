@@ -79,6 +79,8 @@ fn amendments_and_mass_cancels_have_their_golden_bytes() {
         ..amend
     };
     same_request(vector!("amend_order_renamed.json"), Request::AmendOrder(renamed));
+    let asked = OrderStatus { client_id: id(), account_id: Some("3002".into()) };
+    same_request(vector!("order_status.json"), Request::OrderStatus(asked));
     same_request(vector!("mass_cancel.json"), Request::MassCancel(MassCancel::default()));
     let some = MassCancel {
         client_id: Some(id()),
@@ -107,6 +109,8 @@ fn an_operators_messages_have_their_golden_bytes() {
 #[test]
 fn replies_have_their_golden_bytes() {
     let order_id = OrderId::from_u64(42);
+    let open = OrderOpen { client_id: id(), order_id, time_ms: TIME_MS, uid: "3001".into() };
+    same_reply(vector!("open.json"), Reply::Open(open));
     let amended = OrderAmended {
         client_id: id(),
         replaced_client_id: None,
