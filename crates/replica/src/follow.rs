@@ -1,5 +1,7 @@
-//! The follower's loop: takes one primary's connection after the other, and writes the copy.
+//! The follower's loop: follows one primary at a time, answers every other one, and writes the
+//! copy. As a standby it ends when the primary's lease has run out.
 
+use crate::lease::Lease;
 use crate::reply::Replies;
 use crate::session::{Session, SessionError, StoreError};
 use crate::store::DirectoryStore;
@@ -10,10 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How often the loop looks whether it must end, and for a connection.
+/// How often the loop looks whether it must end, and for other connections.
 const LOOK: Duration = Duration::from_millis(20);
+/// The same while a connection has not said yet who it is.
+const LOOK_SOON: Duration = Duration::from_millis(1);
 /// Longest time for a primary's first frame, and for a reply to be taken.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Limit on connections that have not said yet who they are.
+const STRANGERS_MAX: usize = 16;
 /// Bytes per read: a group of records in one piece.
 const READ_BYTES: usize = 1 << 20;
 
@@ -24,6 +30,8 @@ pub enum FollowEvent<'a> {
     Following(SocketAddr, u64),
     /// A connection ended, and why.
     Ended(SocketAddr, &'a str),
+    /// Whether the standby would take over now, and after which silence of the primary.
+    MayLead(bool, Duration),
 }
 
 /// Counts of a follower.
@@ -33,6 +41,8 @@ pub struct FollowCounts {
     pub connections: u64,
     /// Primaries that were rejected.
     pub refused: u64,
+    /// Whether the primary's lease has run out.
+    pub is_promoted: bool,
 }
 
 /// Why a connection ends.
@@ -44,6 +54,8 @@ enum EndError {
     Closed,
     #[error("the primary has been silent for {0:?}")]
     Silent(Duration),
+    #[error("it, or a later primary, has connected again")]
+    Replaced,
     #[error(transparent)]
     Session(#[from] SessionError),
 }
@@ -53,9 +65,11 @@ enum EndError {
 pub struct FollowSettings {
     /// Each reply is sent so much later, as if the follower were that far away: a round trip.
     pub delay: Duration,
+    /// A silence of the primary after which the follower ends as promoted; `None`: never.
+    pub promote_after: Option<Duration>,
 }
 
-/// Follows until `stop` is set.
+/// Follows until `stop` is set, or until the primary's lease has run out.
 ///
 /// # Errors
 /// The store has failed, or nothing can be accepted.
@@ -68,86 +82,177 @@ pub fn follow(
 ) -> Result<FollowCounts, StoreError> {
     let failed = |error: io::Error| StoreError(format!("cannot accept connections: {error}"));
     listener.set_nonblocking(true).map_err(failed)?;
-    let mut counts = FollowCounts::default();
-    let mut buffer = vec![0; READ_BYTES];
-    while !stop.load(Ordering::Relaxed) {
-        let (stream, peer) = match listener.accept() {
-            Ok(accepted) => accepted,
-            // Nobody is there, or has gone again, or there is no descriptor now.
-            Err(_) => {
-                thread::sleep(LOOK);
-                continue;
-            }
+    let now_ns = monotonic_ns();
+    let lease = settings.promote_after.map(|limit| Lease::new(limit.as_nanos() as u64, now_ns));
+    let mut follower = Follower {
+        listener,
+        store,
+        delay: settings.delay,
+        report,
+        buffer: vec![0; READ_BYTES],
+        lease,
+        may_lead: None,
+        followed: None,
+        strangers: Vec::new(),
+        looked_ns: 0,
+        counts: FollowCounts::default(),
+    };
+    while !stop.load(Ordering::Relaxed) && !follower.counts.is_promoted {
+        follower.turn()?;
+    }
+    Ok(follower.counts)
+}
+
+/// The state of the loop.
+struct Follower<'a> {
+    listener: &'a TcpListener,
+    store: &'a mut DirectoryStore,
+    delay: Duration,
+    report: &'a mut dyn FnMut(&FollowEvent<'_>),
+    buffer: Vec<u8>,
+    lease: Option<Lease>,
+    /// As it was reported last.
+    may_lead: Option<bool>,
+    followed: Option<Connection>,
+    /// Connections that have not said yet who they are.
+    strangers: Vec<Connection>,
+    looked_ns: u64,
+    counts: FollowCounts,
+}
+
+impl Follower<'_> {
+    fn turn(&mut self) -> Result<(), StoreError> {
+        let now_ns = monotonic_ns();
+        let look = if self.strangers.is_empty() { LOOK } else { LOOK_SOON };
+        if u128::from(now_ns - self.looked_ns) >= look.as_nanos() {
+            self.looked_ns = now_ns;
+            self.look()?;
+        }
+        if self.lease.as_mut().is_some_and(|lease| lease.has_run_out(monotonic_ns())) {
+            self.counts.is_promoted = true;
+            return Ok(());
+        }
+        let Some(mut followed) = self.followed.take() else {
+            thread::sleep(look);
+            return Ok(());
         };
-        counts.connections += 1;
-        let ended = Connection { stream, peer, delay: settings.delay }.follow(
-            store,
-            stop,
-            &mut buffer,
-            report,
-        );
-        match ended {
-            Ok(()) => {}
-            Err(EndError::Session(SessionError::Store(error))) => return Err(error),
-            Err(error) => {
-                let is_refused = matches!(error, EndError::Session(SessionError::Refused(_)));
-                counts.refused += u64::from(is_refused);
-                report(&FollowEvent::Ended(peer, &error.to_string()));
+        match followed.read(self.store, &mut self.buffer) {
+            Ok(was_heard) => {
+                if was_heard {
+                    self.renew(&followed);
+                }
+                self.followed = Some(followed);
+                Ok(())
             }
+            Err(error) => self.ended(followed.peer, error),
         }
     }
-    Ok(counts)
+
+    /// Accepts connections, and reads what strangers say: a primary that is taken replaces the one
+    /// that was followed.
+    fn look(&mut self) -> Result<(), StoreError> {
+        while self.strangers.len() < STRANGERS_MAX {
+            // Nobody is there, or has gone again, or there is no descriptor now.
+            let Ok((stream, peer)) = self.listener.accept() else { break };
+            self.counts.connections += 1;
+            match Connection::new(stream, peer, self.delay) {
+                Ok(stranger) => self.strangers.push(stranger),
+                Err(error) => self.ended(peer, error.into())?,
+            }
+        }
+        for mut stranger in std::mem::take(&mut self.strangers) {
+            let peer = stranger.peer;
+            match stranger.read(self.store, &mut self.buffer) {
+                Ok(_) if stranger.session.silence().is_none() => self.strangers.push(stranger),
+                Ok(_) => self.take(stranger)?,
+                Err(error) => self.ended(peer, error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows this primary from now on.
+    fn take(&mut self, primary: Connection) -> Result<(), StoreError> {
+        if let Some(before) = self.followed.take() {
+            self.ended(before.peer, EndError::Replaced)?;
+        }
+        if let Err(error) = primary.stream.set_nonblocking(false) {
+            return self.ended(primary.peer, error.into());
+        }
+        (self.report)(&FollowEvent::Following(primary.peer, self.store.next_sequence()));
+        self.renew(&primary);
+        self.followed = Some(primary);
+        Ok(())
+    }
+
+    fn renew(&mut self, primary: &Connection) {
+        let (Some(lease), Some(standing)) = (&mut self.lease, primary.session.standing()) else {
+            return;
+        };
+        // After the disk, which may have been slow.
+        lease.renew(monotonic_ns(), standing);
+        if self.may_lead != Some(standing.may_lead) {
+            self.may_lead = Some(standing.may_lead);
+            let limit = Duration::from_nanos(lease.limit_ns());
+            (self.report)(&FollowEvent::MayLead(standing.may_lead, limit));
+        }
+    }
+
+    fn ended(&mut self, peer: SocketAddr, why: EndError) -> Result<(), StoreError> {
+        if let EndError::Session(SessionError::Store(error)) = why {
+            return Err(error);
+        }
+        let is_refused = matches!(why, EndError::Session(SessionError::Refused(_)));
+        self.counts.refused += u64::from(is_refused);
+        (self.report)(&FollowEvent::Ended(peer, &why.to_string()));
+        Ok(())
+    }
 }
 
 /// A connection from a primary.
 struct Connection {
     stream: TcpStream,
     peer: SocketAddr,
-    delay: Duration,
+    session: Session,
+    replies: Replies,
+    out: Vec<u8>,
+    heard_ns: u64,
 }
 
 impl Connection {
-    fn follow(
-        self,
-        store: &mut DirectoryStore,
-        stop: &AtomicBool,
-        buffer: &mut [u8],
-        report: &mut dyn FnMut(&FollowEvent<'_>),
-    ) -> Result<(), EndError> {
-        let Connection { mut stream, peer, delay } = self;
-        stream.set_nonblocking(false)?;
+    /// One that does not wait when it reads.
+    fn new(stream: TcpStream, peer: SocketAddr, delay: Duration) -> io::Result<Connection> {
         stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
         stream.set_read_timeout(Some(LOOK))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let mut replies = Replies::new(stream.try_clone()?, delay)?;
-        let mut session = Session::default();
-        let mut out = Vec::new();
-        let mut heard_ns = monotonic_ns();
-        while !stop.load(Ordering::Relaxed) {
-            match stream.read(buffer) {
-                Ok(0) => return Err(EndError::Closed),
-                Ok(n) => {
-                    let was_following = session.silence().is_some();
-                    let received = session.receive(&buffer[..n], store, &mut out);
-                    replies.send(&mut out)?;
-                    received?;
-                    if !was_following && session.silence().is_some() {
-                        report(&FollowEvent::Following(peer, store.next_sequence()));
-                    }
-                    heard_ns = monotonic_ns();
-                }
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                        let silence = session.silence().unwrap_or(PATIENCE);
-                        if u128::from(monotonic_ns() - heard_ns) > silence.as_nanos() {
-                            return Err(EndError::Silent(silence));
-                        }
-                    }
-                    io::ErrorKind::Interrupted => {}
-                    _ => return Err(error.into()),
-                },
+        let replies = Replies::new(stream.try_clone()?, delay)?;
+        let (session, out) = (Session::default(), Vec::new());
+        Ok(Connection { stream, peer, session, replies, out, heard_ns: monotonic_ns() })
+    }
+
+    /// Reads once, makes what came durable and replies. Returns whether anything came.
+    fn read(&mut self, store: &mut DirectoryStore, buffer: &mut [u8]) -> Result<bool, EndError> {
+        match self.stream.read(buffer) {
+            Ok(0) => Err(EndError::Closed),
+            Ok(n) => {
+                let received = self.session.receive(&buffer[..n], store, &mut self.out);
+                self.replies.send(&mut self.out)?;
+                received?;
+                self.heard_ns = monotonic_ns();
+                Ok(true)
             }
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                    let silence = self.session.silence().unwrap_or(PATIENCE);
+                    match u128::from(monotonic_ns() - self.heard_ns) > silence.as_nanos() {
+                        true => Err(EndError::Silent(silence)),
+                        false => Ok(false),
+                    }
+                }
+                io::ErrorKind::Interrupted => Ok(false),
+                _ => Err(error.into()),
+            },
         }
-        Ok(())
     }
 }

@@ -14,7 +14,7 @@ use crc32c::crc32c;
 use journal::{CONTENT_BYTES, LogName};
 
 /// The version of this protocol.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Longest body, bytes.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
 /// Maximum number of records in a frame.
@@ -72,6 +72,10 @@ pub enum Frame<'a> {
 pub struct Hello {
     /// Time without a frame after which the follower gives up the connection, ms.
     pub silence_ms: u32,
+    /// Whether the primary acknowledges nothing that the follower does not have.
+    pub is_sync: bool,
+    /// The end of the primary's log when the connection begins.
+    pub written: u64,
     /// Its log.
     pub log: LogName,
     /// The primaries of the log, and from which record on; the last one is this primary.
@@ -148,6 +152,8 @@ impl Hello {
         out.push(HELLO);
         out.extend_from_slice(&VERSION.to_le_bytes());
         out.extend_from_slice(&self.silence_ms.to_le_bytes());
+        out.push(u8::from(self.is_sync));
+        out.extend_from_slice(&self.written.to_le_bytes());
         out.extend_from_slice(&self.log.to_bytes());
         for Term { term, primary, first } in &self.terms {
             for word in [term, primary, first] {
@@ -162,6 +168,8 @@ impl Hello {
             return Err(FrameError::Version(version));
         }
         let (silence_ms, rest) = half(rest)?;
+        let (is_sync, rest) = flag(rest)?;
+        let (written, rest) = word(rest)?;
         let (log, rest) = rest.split_first_chunk().ok_or(FrameError::Invalid("log"))?;
         let log = LogName::from_bytes(log).ok_or(FrameError::Invalid("log"))?;
         let (terms, rest) = rest.as_chunks::<TERM_BYTES>();
@@ -177,7 +185,7 @@ impl Hello {
         };
         let terms: Vec<Term> = terms.iter().map(term).collect();
         match terms.is_sorted_by(|one, next| one.term < next.term && one.first <= next.first) {
-            true => Ok(Hello { silence_ms, log, terms }),
+            true => Ok(Hello { silence_ms, is_sync, written, log, terms }),
             false => Err(FrameError::Invalid("order of terms")),
         }
     }

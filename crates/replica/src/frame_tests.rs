@@ -72,7 +72,7 @@ fn impossible_frames_are_rejected() {
         bytes
     };
     let mut later = vec![HELLO];
-    later.extend_from_slice(&2_u32.to_le_bytes());
+    later.extend_from_slice(&(VERSION + 1).to_le_bytes());
     let overflow = [&[RECORDS][..], &[0xff; 8], &[0; CONTENT_BYTES]].concat();
     for (bytes, error) in [
         (vec![0; 8], FrameError::Length(0)),
@@ -82,7 +82,7 @@ fn impossible_frames_are_rejected() {
         (framed(&[REFUSED, 2]), FrameError::Invalid("flag")),
         (framed(&[RECORDS, 0, 0, 0, 0, 0, 0, 0, 0]), FrameError::Invalid("number of records")),
         (framed(&overflow), FrameError::Invalid("number of records")),
-        (framed(&later), FrameError::Version(2)),
+        (framed(&later), FrameError::Version(VERSION + 1)),
     ] {
         let mut frames = Frames::default();
         frames.push(&bytes);

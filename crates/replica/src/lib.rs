@@ -17,23 +17,29 @@
 //! | [`session`] | a follower's end of one connection: bytes in, bytes out, a [`session::Store`] |
 //! | [`store`] | the store that is a journal's directory |
 //! | [`lag`] | when a follower counts as lost. Pure |
+//! | [`lease`] | when a standby takes over. Pure |
+//! | [`fence`] | rejects old primaries at the address of a follower that was promoted |
 //! | [`publish`] | files that appear whole |
 //! | [`ship`] | the primary's threads |
 //! | [`follow`] | the follower's loop |
+//! | `stream`, `reply` | the sockets of the two |
 //!
-//! See docs/decisions/026-primary-and-follower.md.
+//! See docs/decisions/026-primary-and-follower.md and docs/decisions/029-promotion-by-lease.md.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod admission;
+pub mod fence;
 pub mod follow;
 pub mod frame;
 pub mod lag;
+pub mod lease;
 pub mod publish;
 pub mod register;
 mod reply;
 pub mod session;
 pub mod ship;
 pub mod store;
+mod stream;
 pub mod term;

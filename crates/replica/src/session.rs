@@ -5,6 +5,10 @@ use crate::frame::{Frame, FrameError, Frames, Hello};
 use journal::CONTENT_BYTES;
 use std::time::Duration;
 
+/// Messages of a primary that has nothing to ship, in the time after which its silence ends the
+/// connection.
+pub const HEARTBEATS_PER_SILENCE: u32 = 40;
+
 /// Where a follower keeps the copy.
 pub trait Store {
     /// Decides whether to follow this primary, and makes its term durable. Returns the record that
@@ -72,11 +76,27 @@ pub struct Session {
     following: Option<Following>,
 }
 
+/// Where a follower stands towards the primary that it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether its copy has every record that the primary may have acknowledged, now and as long as
+    /// the follower acknowledges nothing more.
+    pub may_lead: bool,
+    /// The longest time between two messages of the primary, ns.
+    pub heartbeat_ns: u64,
+}
+
 /// A primary that was admitted.
 #[derive(Clone, Copy, Debug)]
 struct Following {
     /// The next record.
     next: u64,
+    /// The first record that is not durable here.
+    durable: u64,
+    /// The end of the primary's log when it connected. It may have acknowledged earlier records
+    /// without this follower.
+    written: u64,
+    is_sync: bool,
     silence: Duration,
     /// Whether a register has been sent whole on this connection.
     has_register: bool,
@@ -86,6 +106,13 @@ impl Session {
     /// Time without a frame after which the connection is useless; `None` before the first frame.
     pub fn silence(&self) -> Option<Duration> {
         self.following.map(|following| following.silence)
+    }
+
+    /// Where the follower stands; `None` before the first frame.
+    pub fn standing(&self) -> Option<Standing> {
+        let Following { durable, written, is_sync, silence, .. } = self.following?;
+        let heartbeat_ns = silence.as_nanos() as u64 / u64::from(HEARTBEATS_PER_SILENCE);
+        Some(Standing { may_lead: is_sync && durable >= written, heartbeat_ns })
     }
 
     /// Takes the stream's next bytes, and makes what they hold durable. Appends the reply to `out`,
@@ -106,7 +133,14 @@ impl Session {
                 (Frame::Hello(hello), None) => {
                     let next = admit(&hello, store, out)?;
                     let silence = Duration::from_millis(hello.silence_ms.into());
-                    self.following = Some(Following { next, silence, has_register: false });
+                    self.following = Some(Following {
+                        next,
+                        durable: next,
+                        written: hello.written,
+                        is_sync: hello.is_sync,
+                        silence,
+                        has_register: false,
+                    });
                 }
                 (frame, Some(following)) => {
                     take(frame, following, store)?;
@@ -117,6 +151,9 @@ impl Session {
         }
         if is_heard {
             let durable = store.commit()?;
+            if let Some(following) = &mut self.following {
+                following.durable = durable;
+            }
             Frame::Ack { durable }.encode(out);
         }
         Ok(())

@@ -8,11 +8,13 @@
 use crate::frame::{Frame, FrameError, Frames, Hello, RECORDS_MAX};
 use crate::lag::LagJudge;
 use crate::register::RegisterReader;
+use crate::session::HEARTBEATS_PER_SILENCE;
+use crate::stream::{connect, receive};
 use crate::term::{self, TermsError};
 use clock::monotonic_ns;
 use journal::{CONTENT_BYTES, JournalError, Shipping, Tail};
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::{self, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +23,10 @@ use std::time::Duration;
 
 /// Time between two tries to connect.
 const RETRY: Duration = Duration::from_millis(50);
-/// Heartbeats and judgements per limit.
+/// Judgements per limit.
 const PER_LIMIT: u32 = 5;
+/// A connection without a message for so many limits is given up.
+const SILENCE_LIMITS: u32 = 2;
 /// Longest wait for a welcome, in limits: the follower's disk may be slow.
 const WELCOME_LIMITS: u32 = 10;
 
@@ -35,6 +39,8 @@ pub struct ShipSettings {
     pub follower: String,
     /// A follower that does not acknowledge for longer is lost.
     pub limit: Duration,
+    /// Whether nothing is acknowledged that the follower does not have.
+    pub is_sync: bool,
 }
 
 /// News for the operator.
@@ -248,16 +254,21 @@ impl Shared {
     /// Connects, and waits until the follower takes this primary. Returns the record that it needs
     /// next.
     fn welcome(&self) -> Result<(TcpStream, Frames, u64), ShipError> {
-        let ShipSettings { journal, follower, limit } = &self.settings;
+        let ShipSettings { journal, follower, limit, is_sync } = &self.settings;
         let unreachable = |error| ShipError::Connect(follower.clone(), error);
         let mut stream = connect(follower, *limit).map_err(unreachable)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(*limit))?;
-        let silence_ms = u32::try_from((*limit * 2).as_millis()).unwrap_or(u32::MAX);
-        let terms = term::read(journal)?;
-        let log = Tail::open(journal, 0)?.name();
+        let silence_ms = (*limit * SILENCE_LIMITS).as_millis();
+        let hello = Hello {
+            silence_ms: u32::try_from(silence_ms).unwrap_or(u32::MAX),
+            is_sync: *is_sync,
+            written: self.shipping.written(),
+            log: Tail::open(journal, 0)?.name(),
+            terms: term::read(journal)?,
+        };
         let mut out = Vec::new();
-        Frame::Hello(Hello { silence_ms, log, terms }).encode(&mut out);
+        Frame::Hello(hello).encode(&mut out);
         stream.write_all(&out)?;
         let mut frames = Frames::default();
         stream.set_read_timeout(Some(*limit / PER_LIMIT))?;
@@ -297,7 +308,7 @@ impl Shared {
         register: &mut RegisterReader,
         is_broken: &AtomicBool,
     ) -> Result<(), ShipError> {
-        let heartbeat = self.settings.limit / PER_LIMIT;
+        let heartbeat = self.settings.limit * SILENCE_LIMITS / HEARTBEATS_PER_SILENCE;
         let (mut out, mut contents) = (Vec::new(), Vec::new());
         register.ship(&mut out)?;
         while !self.is_over() && !is_broken.load(Ordering::Acquire) {
@@ -337,7 +348,7 @@ impl Shared {
                 self.heard_ns.store(monotonic_ns(), Ordering::Relaxed);
             }
             let silent_ns = monotonic_ns() - self.heard_ns.load(Ordering::Relaxed);
-            if u128::from(silent_ns) > (self.settings.limit * 2).as_nanos() {
+            if u128::from(silent_ns) > (self.settings.limit * SILENCE_LIMITS).as_nanos() {
                 return Err(io::Error::from(io::ErrorKind::TimedOut).into());
             }
             receive(&mut stream, frames)?;
@@ -361,34 +372,5 @@ impl Shared {
             }
             thread::park_timeout(limit / PER_LIMIT);
         }
-    }
-}
-
-fn connect(follower: &str, limit: Duration) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in follower.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, limit) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-/// Reads what is there, or waits for the stream's time-out.
-fn receive(mut stream: impl Read, frames: &mut Frames) -> io::Result<()> {
-    let mut bytes = [0; 4096];
-    match stream.read(&mut bytes) {
-        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-        Ok(n) => {
-            frames.push(&bytes[..n]);
-            Ok(())
-        }
-        Err(error) => match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted => {
-                Ok(())
-            }
-            _ => Err(error),
-        },
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn run(
     }
     let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
     let ticker = plant::ticker(&arguments.market_data, clock)?;
-    let entrance = Entrance::new(arguments, threads, None, (limits, clock))?;
+    let entrance = Entrance::new(arguments, threads, None, (limits, clock), None)?;
     let Some(mut ticker) = ticker else {
         listen(entrance, &mut Echo::default(), None, stop)?;
         return Ok(DONE);

@@ -7,11 +7,13 @@ use crate::exchange_plan;
 use crate::exit::DONE;
 use crate::fix::{FixThread, Shared};
 use crate::plant;
-use crate::process::{FirstLine, bind, die_with, raise_descriptors, say, say_ready};
+use crate::process::{self, FirstLine, bind, die_with, raise_descriptors, say, say_ready};
+use crate::recovered::tell_recovery;
 use crate::replicate;
 use crate::secure::Secure;
 use crate::security_log;
 use crate::snapshots::Snapshots;
+use crate::standby::{self, Turn};
 use anyhow::{Context, bail};
 use clock::Clock;
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
@@ -21,6 +23,7 @@ use plan::faults::Inject;
 use record::ExchangeResult;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -33,9 +36,6 @@ use transport::tls;
 /// Limits of the interval between snapshots.
 const SNAPSHOT_SECONDS_MIN: f64 = 0.01;
 const SNAPSHOT_SECONDS_MAX: f64 = 86_400.0;
-/// A journal that is further ahead of the clock than this is reported. Two readings of a slewed
-/// clock may differ by less.
-const AHEAD_NS_REPORTED: u64 = 1_000_000_000;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -60,16 +60,24 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     if arguments.echo {
         return echo::run(arguments, threads, clock, &stop);
     }
-    let mut exchange = Exchange::new(config(arguments, &threads, clock)?)?;
+    // Before a standby waits, so that it finds out at its start whether it could take over.
+    let config = config(arguments, &threads, clock)?;
+    let taken_over = match standby::wait(arguments, &stop, &threads.journal)? {
+        Turn::Exchange(taken_over) => taken_over,
+        Turn::Stopped => return Ok(DONE),
+    };
+    let (fence, clients) = taken_over.map(|taken| (taken.fence, taken.clients)).unzip();
+    let mut exchange = Exchange::new(config)?;
     // Its tables exist by now, and are accessed at random.
     host::huge_pages::use_huge_pages(&Root::system());
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
-    let shipper = replicate::start(arguments, &exchange, &threads.journal)?;
+    let shipper = replicate::start(arguments, &exchange, fence.is_some(), &threads.journal)?;
     let allowed = threads.allowed.clone();
-    let mut entrance = Entrance::new(arguments, threads, secure.as_ref(), (limits, clock))?;
+    let mut entrance =
+        Entrance::new(arguments, threads, secure.as_ref(), (limits, clock), clients)?;
     let shared = Shared {
         clock,
         exchange: entrance.address,
@@ -83,6 +91,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let fix = fix.map(FixThread::join);
     let closed = exchange.close_journal();
     let replicated = shipper.map(replicate::end);
+    drop(fence);
     if let Some(snapshots) = snapshots {
         snapshots.end();
     }
@@ -125,41 +134,6 @@ fn clock(arguments: &ExchangeArguments) -> anyhow::Result<Clock> {
         bail!("--clock {text} reads a counter that is not here; it is from another machine");
     }
     Ok(clock)
-}
-
-/// Prints the recovery from the journal, if there is one.
-fn tell_recovery(exchange: &Exchange) {
-    let Some(recovery) = exchange.recovery() else { return };
-    if let Some(cut) = &recovery.cut {
-        eprintln!("warning: {cut}");
-    }
-    for refused in &recovery.snapshots_refused {
-        eprintln!("warning: skipped a snapshot: {refused}");
-    }
-    if recovery.ahead_ns >= AHEAD_NS_REPORTED {
-        eprintln!(
-            "warning: the journal's last input is {} s later than this machine's clock; until the clock \
-             catches up, orders don't expire and rate limits don't reset: if the clock is wrong, stop the exchange and set it",
-            recovery.ahead_ns / 1_000_000_000
-        );
-    }
-    for instrument in &recovery.instruments {
-        eprintln!("warning: {instrument}");
-    }
-    if recovery.inputs > 0 {
-        eprintln!(
-            "recovered {} records from the journal, in place of the initial book. {} client orders are \
-             open",
-            recovery.inputs, recovery.client_orders
-        );
-    }
-    if recovery.orders_without_client_id > 0 {
-        eprintln!(
-            "warning: {} open orders are from an earlier version, whose journals have no client ids: \
-             address these orders by order_id",
-            recovery.orders_without_client_id
-        );
-    }
 }
 
 fn config(
@@ -317,12 +291,14 @@ pub(crate) struct Entrance {
 }
 
 impl Entrance {
-    /// Binds last: a start that fails for another reason takes no address from anybody.
+    /// Binds last: a start that fails for another reason takes no address from anybody. A standby
+    /// has reserved its address.
     pub(crate) fn new(
         arguments: &ExchangeArguments,
         threads: Threads,
         secure: Option<&Secure>,
         (limits, clock): (serve::Limits, Clock),
+        reserved: Option<OwnedFd>,
     ) -> anyhow::Result<Entrance> {
         let inject = Inject::from_words(&arguments.inject)?;
         raise_descriptors(limits.connections_max as u64);
@@ -333,7 +309,10 @@ impl Entrance {
         let (address, listener) = match rows::is_below(&arguments.backend) {
             true => (listen_below(&mut *streams, &arguments.listen)?, None),
             false => {
-                let listener = bind(&arguments.listen)?;
+                let listener = match reserved {
+                    Some(reserved) => process::listen(reserved)?,
+                    None => bind(&arguments.listen)?,
+                };
                 (listener.local_addr()?, Some(listener))
             }
         };

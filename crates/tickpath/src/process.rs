@@ -5,10 +5,12 @@ use anyhow::{anyhow, bail};
 use clock::Clock;
 use record::progress::{ProgressLine, Second};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Resource, Rlimit, Signal};
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::OwnedFd;
 
 /// Descriptors beside those of connections: standard streams, epoll, files.
 const DESCRIPTORS_SPARE: u64 = 128;
@@ -72,12 +74,30 @@ const BACKLOG: i32 = 4096;
 
 /// Listens on `address`, which is `HOST:PORT`.
 pub(crate) fn bind(address: &str) -> anyhow::Result<TcpListener> {
-    let listening = TcpListener::bind(address).and_then(|listener| {
-        // A socket that listens already takes the new number.
-        rustix::net::listen(&listener, BACKLOG)?;
-        Ok(listener)
-    });
-    listening.map_err(|error| {
+    listen(reserve(address)?)
+}
+
+/// Listens on a reserved address.
+pub(crate) fn listen(reserved: OwnedFd) -> anyhow::Result<TcpListener> {
+    rustix::net::listen(&reserved, BACKLOG)?;
+    Ok(reserved.into())
+}
+
+/// Takes `HOST:PORT` without listening, so that a connection there fails at once.
+pub(crate) fn reserve(address: &str) -> anyhow::Result<OwnedFd> {
+    let mut reserved = Err(std::io::Error::from(ErrorKind::InvalidInput));
+    match address.to_socket_addrs() {
+        Ok(all) => {
+            for one in all {
+                reserved = reserve_one(one);
+                if reserved.is_ok() {
+                    break;
+                }
+            }
+        }
+        Err(error) => reserved = Err(error),
+    }
+    reserved.map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::AddrInUse => {
                 "another process listens there: end it, or use port 0 and let the system choose"
@@ -92,6 +112,19 @@ pub(crate) fn bind(address: &str) -> anyhow::Result<TcpListener> {
         };
         anyhow!("cannot listen on {address}: {error}; {advice}")
     })
+}
+
+fn reserve_one(address: SocketAddr) -> std::io::Result<OwnedFd> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let (kind, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
+    let socket = rustix::net::socket_with(family, kind, flags, None)?;
+    // As the standard library does: an earlier listener's connections may linger.
+    rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &address)?;
+    Ok(socket)
 }
 
 /// The first line of a process that listens, besides its address.

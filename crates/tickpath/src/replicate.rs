@@ -7,7 +7,7 @@ use crate::signals::stop_flag;
 use anyhow::bail;
 use exchange::Exchange;
 use journal::{Mode, Options, Replication};
-use replica::follow::{FollowEvent, FollowSettings, follow};
+use replica::follow::{FollowCounts, FollowEvent, FollowSettings, follow};
 use replica::ship::{ShipEvent, ShipSettings, Shipper};
 use replica::store::DirectoryStore;
 use serde_json::{Value, json};
@@ -26,11 +26,13 @@ pub(crate) fn replication(arguments: &ReplicateArguments) -> Option<Replication>
     Some(Replication { mode, lag_max: arguments.follower_lag_max })
 }
 
-/// Starts to ship the journal, with --replicate, and waits for the follower's first answer, but not
-/// longer than --follower-seconds. `cores` are those of its threads.
+/// Starts to ship the journal, with --replicate. Waits for the follower's first answer, but not
+/// longer than --follower-seconds, unless this exchange has just taken over: nobody may be there to
+/// follow it yet, and clients wait. `cores` are those of its threads.
 pub(crate) fn start(
     arguments: &ExchangeArguments,
     exchange: &Exchange,
+    has_taken_over: bool,
     cores: &[usize],
 ) -> anyhow::Result<Option<Shipper>> {
     let ReplicateArguments { follower, follower_seconds, .. } = &arguments.replicate;
@@ -48,6 +50,7 @@ pub(crate) fn start(
         journal: journal.clone(),
         follower: follower.clone(),
         limit: Duration::from_secs_f64(*follower_seconds),
+        is_sync: arguments.replicate.replicate.as_deref() == Some("sync"),
     };
     let cores = cores.to_vec();
     let place = move || {
@@ -56,7 +59,7 @@ pub(crate) fn start(
         }
     };
     let shipper = Shipper::start(settings, shipping, tell, place)?;
-    if shipper.await_first() {
+    if !has_taken_over && shipper.await_first() {
         bail!("the follower follows another primary by now: {TAKEN_OVER}");
     }
     Ok(Some(shipper))
@@ -97,19 +100,31 @@ pub(crate) fn follower(arguments: &FollowerArguments) -> anyhow::Result<u8> {
     let mut store = DirectoryStore::open(&arguments.journal, Options::default())?;
     let listener = bind(&arguments.listen)?;
     say(&json!({ "listening": listener.local_addr()?.to_string() }).to_string());
-    let mut report = |event: &FollowEvent<'_>| match event {
+    let delay = Duration::from_micros(arguments.delay_us);
+    let settings = FollowSettings { delay, promote_after: None };
+    let counts = follow(&listener, &mut store, settings, &stop, &mut tell_followed)?;
+    say(&last_line(&store, counts).to_string());
+    Ok(DONE)
+}
+
+/// The last line of a follower.
+pub(crate) fn last_line(store: &DirectoryStore, counts: FollowCounts) -> Value {
+    let FollowCounts { connections, refused, .. } = counts;
+    json!({ "records": store.next_sequence(), "connections": connections, "refused": refused })
+}
+
+pub(crate) fn tell_followed(event: &FollowEvent<'_>) {
+    match event {
         FollowEvent::Following(peer, next) => {
             eprintln!("following the exchange at {peer} from record {next} on");
         }
         FollowEvent::Ended(peer, why) => eprintln!("the connection from {peer} ended: {why}"),
-    };
-    let settings = FollowSettings { delay: Duration::from_micros(arguments.delay_us) };
-    let counts = follow(&listener, &mut store, settings, &stop, &mut report)?;
-    let last = json!({
-        "records": store.next_sequence(),
-        "connections": counts.connections,
-        "refused": counts.refused,
-    });
-    say(&last.to_string());
-    Ok(DONE)
+        FollowEvent::MayLead(true, silence) => {
+            eprintln!("the copy is complete: takes over after a silence of {silence:?}");
+        }
+        FollowEvent::MayLead(false, _) => eprintln!(
+            "warning: the copy may lack acknowledged orders, so this standby does not take over: \
+             wait until it has caught up, and use --replicate sync at the other exchange"
+        ),
+    }
 }

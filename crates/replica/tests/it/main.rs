@@ -1,4 +1,6 @@
 //! A journal and its follower, over real sockets.
 
+mod ends;
 mod pair;
 mod session;
+mod standby;

@@ -1,126 +1,11 @@
 //! A journal with a follower in one process: it catches up, keeps up, is lost and comes back; a
 //! primary of an earlier term is fenced.
 
-use engine::{Cancel, Command, EngineLimits, Input};
-use journal::{AppendError, Appender, Identity, Inputs, JournalState, Mode, Options, Replication};
-use replica::follow::{FollowCounts, FollowSettings, follow};
-use replica::ship::{ShipSettings, Shipper};
-use replica::store::DirectoryStore;
+use crate::ends::{Follower, HEAD, input, inputs, listener, primary, primary_of_term};
+use engine::{Command, Input};
+use journal::{AppendError, JournalState, Mode};
 use replica::term;
-use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// Long, because tests share their cores with whatever else runs.
-const LIMIT: Duration = Duration::from_millis(500);
-const HEAD: &str = "{\"instruments\":[],\"start\":0}\n";
-
-fn options(mode: Mode) -> Options {
-    Options {
-        mode: Mode::Async,
-        segment_bytes: 1 << 14,
-        reserve_inputs: 10,
-        replication: Some(Replication { mode, lag_max: 10_000 }),
-        ..Options::default()
-    }
-}
-
-struct Primary {
-    appender: Appender,
-    shipper: Shipper,
-}
-
-/// A primary, which begins a term.
-fn primary(path: &Path, follower: SocketAddr, mode: Mode) -> Primary {
-    let identity = Identity { instruments: 1, limits: EngineLimits::matching_only(10, 10) };
-    let (appender, replayed) = journal::open(path, identity, options(mode)).unwrap();
-    term::begin(path, replayed.next_sequence, true).unwrap();
-    if !path.join("register").exists() {
-        std::fs::write(path.join("register"), HEAD).unwrap();
-    }
-    let settings =
-        ShipSettings { journal: path.to_owned(), follower: follower.to_string(), limit: LIMIT };
-    let shipping = appender.shipping().unwrap();
-    let shipper = Shipper::start(settings, shipping, |_| {}, || {}).unwrap();
-    Primary { appender, shipper }
-}
-
-impl Primary {
-    fn append(&mut self, count: u64) {
-        for _ in 0..count {
-            let order_id = self.appender.next_sequence();
-            // The next segment may not be there yet.
-            while let Err(error) = self.appender.try_append(&input(order_id)) {
-                assert!(matches!(error, AppendError::Full { .. }), "{error}");
-                std::thread::yield_now();
-            }
-        }
-    }
-
-    fn wait(&self, what: &str, is_there: impl Fn(&Appender) -> bool) {
-        let deadline = clock::Deadline::after(Duration::from_secs(60));
-        while !is_there(&self.appender) {
-            assert!(!deadline.left().is_zero(), "{what} did not come in 60 s");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn end(self) -> (u64, u64) {
-        self.appender.close().unwrap();
-        self.shipper.end()
-    }
-}
-
-fn input(order_id: u64) -> Input {
-    let cancel = Cancel { order_id, account: 1, tag: 2, instrument: 0 };
-    Input { time_ns: order_id, command: Command::Cancel(cancel) }
-}
-
-struct Follower {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<FollowCounts>,
-}
-
-impl Follower {
-    fn start(path: &Path, listener: &TcpListener) -> Follower {
-        Follower::start_away(path, listener, Duration::ZERO)
-    }
-
-    /// A follower whose replies come so much later.
-    fn start_away(path: &Path, listener: &TcpListener, delay: Duration) -> Follower {
-        let stop = Arc::new(AtomicBool::new(false));
-        let its_stop = Arc::clone(&stop);
-        let mut store = DirectoryStore::open(path, options(Mode::Sync)).unwrap();
-        let listener = listener.try_clone().unwrap();
-        let settings = FollowSettings { delay };
-        let work = move || follow(&listener, &mut store, settings, &its_stop, &mut |_| {}).unwrap();
-        Follower { stop, thread: std::thread::spawn(work) }
-    }
-
-    fn end(self) -> FollowCounts {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap()
-    }
-}
-
-fn inputs(path: &Path) -> Vec<u64> {
-    let order = |input: Result<(u64, Input), _>| {
-        let (sequence, input) = input.unwrap();
-        let Command::Cancel(cancel) = input.command else { panic!("{input:?}") };
-        assert_eq!(sequence, cancel.order_id);
-        cancel.order_id
-    };
-    Inputs::open(path).unwrap().map(order).collect()
-}
-
-fn listener() -> (TcpListener, SocketAddr) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    (listener, address)
-}
 
 /// Over several segments, with an account that comes between, and a follower that goes away and
 /// comes back.
@@ -201,15 +86,15 @@ fn an_asynchronous_follower_may_lag_up_to_its_limit() {
 fn an_old_primary_is_fenced() {
     let place = tempfile::tempdir().unwrap();
     let [a, b, c] = ["a", "b", "c"].map(|name| place.path().join(name));
-    let (listener, address) = listener();
+    let (door, address) = listener();
     let mut old = primary(&a, address, Mode::Sync);
-    let follower = Follower::start(&b, &listener);
+    let follower = Follower::start(&b, &door);
     old.append(50);
     old.wait("the follower", |appender| appender.acknowledged() == 50);
     follower.end();
     old.append(3);
 
-    let (its_listener, its_address) = self::listener();
+    let (its_listener, its_address) = listener();
     let mut promoted = primary(&b, its_address, Mode::Sync);
     assert_eq!(promoted.appender.next_sequence(), 50);
     let third = Follower::start(&c, &its_listener);
@@ -218,7 +103,7 @@ fn an_old_primary_is_fenced() {
     promoted.end();
     third.end();
 
-    let third = Follower::start(&c, &listener);
+    let third = Follower::start(&c, &door);
     old.wait("the end", |appender| matches!(appender.state(), JournalState::Failed { .. }));
     let JournalState::Failed { why } = old.appender.state() else { panic!("it has failed") };
     assert!(why.to_string().contains("term 2"), "{why}");
@@ -261,4 +146,31 @@ fn a_follower_far_away_acknowledges_later() {
     assert!(took >= DELAY, "{took:?}");
     primary.end();
     follower.end();
+}
+
+/// A follower answers an old primary also while it follows the new one, which is not disturbed.
+#[test]
+fn an_old_primary_is_answered_while_a_new_one_is_followed() {
+    let place = tempfile::tempdir().unwrap();
+    let [a, b, c] = ["a", "b", "c"].map(|name| place.path().join(name));
+    let (door, address) = listener();
+    let mut old = primary(&a, address, Mode::Sync);
+    let follower = Follower::start(&b, &door);
+    old.append(5);
+    old.wait("the follower", |appender| appender.acknowledged() == 5);
+    follower.end();
+
+    let (its_door, its_address) = listener();
+    let mut new = primary(&b, its_address, Mode::Sync);
+    let third = Follower::start(&c, &its_door);
+    new.append(5);
+    new.wait("the follower", |appender| appender.acknowledged() == 10);
+    drop(old);
+    let old = primary_of_term(&a, its_address, 1);
+    old.wait("the end", |appender| matches!(appender.state(), JournalState::Failed { .. }));
+    new.append(5);
+    new.wait("the follower", |appender| appender.acknowledged() == 15);
+    assert_eq!(new.shipper.connections(), 1);
+    assert_eq!(new.end(), (15, 15));
+    assert_eq!(third.end().refused, 1);
 }

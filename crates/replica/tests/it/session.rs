@@ -86,7 +86,7 @@ proptest! {
     ) {
         let records: Vec<_> = (0..40).map(content).collect();
         let terms = vec![Term { term: 1, primary: 5, first: 0 }];
-        let hello = Hello { silence_ms: 100, log: name(), terms };
+        let hello = Hello { silence_ms: 100, is_sync: true, written: 0, log: name(), terms };
         let mut store = Memory::default();
         let mut acknowledged = 0;
         for (cut, piece) in cuts.into_iter().chain([(usize::MAX, 4096)]) {
@@ -114,7 +114,8 @@ proptest! {
 #[test]
 fn frames_out_of_order_end_the_connection() {
     let terms = vec![Term { term: 1, primary: 5, first: 0 }];
-    let hello = Frame::Hello(Hello { silence_ms: 100, log: name(), terms });
+    let hello =
+        Frame::Hello(Hello { silence_ms: 100, is_sync: true, written: 0, log: name(), terms });
     let register = Frame::Register { offset: 0, is_whole: true, bytes: b"{}\n" };
     let contents = [content(0)];
     let records = |first| Frame::Records { first, contents: &contents };

@@ -2,7 +2,7 @@
 //! clients that runs start.
 
 use crate::cli::market_data::MarketDataArguments;
-use crate::cli::replica::ReplicateArguments;
+use crate::cli::replica::{ReplicateArguments, StandbyArguments};
 use clap::Args;
 use host::Scheduling;
 use std::path::PathBuf;
@@ -73,6 +73,8 @@ pub(crate) struct ExchangeArguments {
     pub snapshot_seconds: Option<f64>,
     #[command(flatten)]
     pub replicate: ReplicateArguments,
+    #[command(flatten)]
+    pub standby: StandbyArguments,
     #[command(flatten)]
     pub market_data: MarketDataArguments,
     /// Clock for timestamps, as another process printed it (default: calibrate one)

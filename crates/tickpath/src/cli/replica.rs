@@ -25,6 +25,19 @@ pub(crate) struct ReplicateArguments {
 }
 
 #[derive(Args)]
+pub(crate) struct StandbyArguments {
+    /// First keep a copy of another exchange's journal, as a follower on this address; become the
+    /// exchange when the other one is silent. The other one needs --replicate sync --follower
+    /// HOST:PORT
+    #[arg(long, value_name = "HOST:PORT", requires = "journal", conflicts_with = "echo")]
+    pub standby: Option<String>,
+    /// Silence of the other exchange after which the standby takes over; at least 0.15 times its
+    /// --follower-seconds, which are three heartbeats
+    #[arg(long, value_name = "N", default_value_t = 0.5, requires = "standby")]
+    pub standby_seconds: f64,
+}
+
+#[derive(Args)]
 pub(crate) struct FollowerArguments {
     /// Directory for the copy of the journal: empty, or a copy that is continued
     #[arg(long, value_name = "DIR")]

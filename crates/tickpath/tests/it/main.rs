@@ -14,6 +14,7 @@ mod docs;
 mod doctor;
 mod endpoint;
 mod engine;
+mod failover;
 mod fan_out;
 mod fix;
 mod gateway_process;

@@ -11,21 +11,25 @@ pub struct Client(TcpStream);
 
 impl Client {
     pub fn connect(address: &str) -> Client {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
-            .write_all(
-                b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-                  Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
-            )
-            .unwrap();
+        Client::try_connect(address, Duration::from_secs(20)).unwrap()
+    }
+
+    /// The same where nobody may listen; waits for each answer for at most `patience`.
+    pub fn try_connect(address: &str, patience: Duration) -> io::Result<Client> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(patience))?;
+        stream.write_all(
+            b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+        )?;
         let (mut head, mut byte) = (Vec::new(), [0]);
         while !head.ends_with(b"\r\n\r\n") {
-            stream.read_exact(&mut byte).unwrap();
+            stream.read_exact(&mut byte)?;
             head.push(byte[0]);
         }
         assert!(head.starts_with(b"HTTP/1.1 101"), "{}", text(&head));
-        Client(stream)
+        Ok(Client(stream))
     }
 
     pub fn send(&mut self, opcode: u8, payload: &[u8]) {

@@ -1,0 +1,53 @@
+//! A follower that takes over when its primary is silent, and what the old primary learns then.
+
+use crate::ends::{Follower, input, inputs, listener, primary, primary_of_term};
+use journal::{AppendError, JournalState, Mode};
+use replica::fence::Fence;
+use replica::term;
+use std::time::Duration;
+
+/// Long, because tests share their cores with whatever else runs.
+const LEASE: Duration = Duration::from_millis(1500);
+
+#[test]
+fn a_standby_takes_over_when_its_primary_is_silent() {
+    let place = tempfile::tempdir().unwrap();
+    let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+    let (door, address) = listener();
+    let mut old = primary(&a, address, Mode::Sync);
+    let standby = Follower::start_standby(&b, &door, LEASE);
+    old.append(50);
+    old.wait("the follower", |appender| appender.acknowledged() == 50);
+    // An idle primary sends heartbeats.
+    std::thread::sleep(2 * LEASE);
+    assert!(!standby.thread.is_finished(), "the primary is alive");
+    drop(old);
+    assert!(standby.join().is_promoted);
+    assert_eq!(inputs(&b), (0..50).collect::<Vec<u64>>());
+
+    // The old primary comes back while the new one leads.
+    term::begin(&b, 50, false).unwrap();
+    let fence = Fence::start(door, &b, || ()).unwrap();
+    let mut old = primary_of_term(&a, address, 1);
+    old.wait("the end", |appender| matches!(appender.state(), JournalState::Failed { .. }));
+    let JournalState::Failed { why } = old.appender.state() else { panic!("it has failed") };
+    assert!(why.to_string().contains("term 2"), "{why}");
+    assert_eq!(old.appender.try_append(&input(50)), Err(AppendError::Failed));
+    drop(fence);
+}
+
+/// A copy of an asynchronous primary may lack acknowledged orders: a person has to decide.
+#[test]
+fn a_standby_of_an_asynchronous_primary_does_not_take_over() {
+    let place = tempfile::tempdir().unwrap();
+    let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+    let (door, address) = listener();
+    let mut old = primary(&a, address, Mode::Async);
+    let standby = Follower::start_standby(&b, &door, LEASE);
+    old.append(50);
+    let shipping = old.appender.shipping().unwrap();
+    old.wait("the follower", |_| shipping.replicated() == 50);
+    drop(old);
+    std::thread::sleep(2 * LEASE);
+    assert!(!standby.end().is_promoted);
+}

@@ -1,0 +1,94 @@
+//! An exchange with `--standby`: first a follower, then the exchange.
+
+use crate::cli::{ExchangeArguments, StandbyArguments};
+use crate::process::{bind, reserve, say};
+use crate::replicate::{last_line, tell_followed};
+use anyhow::bail;
+use journal::Options;
+use plan::backend as rows;
+use replica::fence::Fence;
+use replica::follow::{FollowSettings, follow};
+use replica::store::DirectoryStore;
+use serde_json::json;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Limits of the silence after which it takes over. A shorter one is no silence: the standby looks
+/// 50 times a second.
+const STANDBY_SECONDS_MIN: f64 = 0.1;
+const STANDBY_SECONDS_MAX: f64 = 3600.0;
+
+/// Segments of the copy. Recovery reads the last one and the prepared one to their ends, and
+/// clients wait for it: with the usual 256 MiB that takes a second.
+const SEGMENT_BYTES: u64 = 16 << 20;
+
+/// How the wait ended.
+pub(crate) enum Turn {
+    /// It is this exchange's turn; it has taken over from another one, or waited for none.
+    Exchange(Option<TakenOver>),
+    /// A signal ended it before.
+    Stopped,
+}
+
+/// The sockets of an exchange that has taken over.
+pub(crate) struct TakenOver {
+    /// Tells old primaries.
+    pub fence: Fence,
+    /// Where its clients are going to connect; nobody listens there yet.
+    pub clients: OwnedFd,
+}
+
+/// Waits until it is this exchange's turn. `cores` are those of the fence's thread.
+pub(crate) fn wait(
+    arguments: &ExchangeArguments,
+    stop: &AtomicBool,
+    cores: &[usize],
+) -> anyhow::Result<Turn> {
+    let StandbyArguments { standby, standby_seconds } = &arguments.standby;
+    let (Some(address), Some(journal)) = (standby, &arguments.journal) else {
+        return Ok(Turn::Exchange(None));
+    };
+    if !(STANDBY_SECONDS_MIN..=STANDBY_SECONDS_MAX).contains(standby_seconds) {
+        bail!(
+            "--standby-seconds {standby_seconds}: use {STANDBY_SECONDS_MIN} to \
+             {STANDBY_SECONDS_MAX} seconds"
+        );
+    }
+    if arguments.journal_mode == "none" {
+        bail!("--standby keeps a journal: set --journal-mode to async or sync");
+    }
+    if rows::is_below(&arguments.backend) {
+        bail!("--standby with --backend {}: use one with sockets of the kernel", arguments.backend);
+    }
+    // Until it has taken over, clients have to be rejected.
+    let clients = reserve(&arguments.listen)?;
+    let address_for_clients: SocketAddr = rustix::net::getsockname(&clients)?.try_into()?;
+    let options = Options { segment_bytes: SEGMENT_BYTES, ..Options::default() };
+    let mut store = DirectoryStore::open(journal, options)?;
+    let listener = bind(address)?;
+    let first = json!({
+        "standby": listener.local_addr()?.to_string(),
+        "clients": address_for_clients.to_string(),
+    });
+    say(&first.to_string());
+    let promote_after = Some(Duration::from_secs_f64(*standby_seconds));
+    let settings = FollowSettings { delay: Duration::ZERO, promote_after };
+    let counts = follow(&listener, &mut store, settings, stop, &mut tell_followed)?;
+    if !counts.is_promoted {
+        say(&last_line(&store, counts).to_string());
+        return Ok(Turn::Stopped);
+    }
+    eprintln!("takes over from the silent exchange at record {}", store.next_sequence());
+    // The journal has one writer.
+    drop(store);
+    let cores = cores.to_vec();
+    let place = move || {
+        if let Err(error) = host::thread::run_on(&cores) {
+            eprintln!("warning: {error}");
+        }
+    };
+    let fence = Fence::start(listener, journal, place)?;
+    Ok(Turn::Exchange(Some(TakenOver { fence, clients })))
+}
