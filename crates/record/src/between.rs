@@ -74,7 +74,8 @@ pub struct OffsetBracket {
     pub steps: u64,
     /// Lowest and highest drift over all windows, parts per million.
     pub drift_ppm: Option<[f64; 2]>,
-    /// Smallest round trip without the time at the other end, ns.
+    /// Smallest round trip without the time at the other end, ns: the longest that it can have
+    /// been, since the other end's clock measured that time.
     pub round_trip_ns_min: Option<i64>,
 }
 

@@ -39,7 +39,8 @@ pub struct Window {
     /// The drifts that its datagrams leave, in parts of one; `None` if they leave none, which
     /// contradicts the [`Bounds`], or if one direction has no datagram.
     pub drift: Option<[f64; 2]>,
-    /// Its smallest round trip in nanoseconds; `None` if no reply arrived.
+    /// Its smallest round trip in nanoseconds of A's clock, as the fastest drift that is possible
+    /// leaves it; `None` if no reply arrived.
     pub round_trip_min_ns: Option<i64>,
 }
 
@@ -94,16 +95,20 @@ impl Brackets {
         let drift = within(Slopes { low: left.low - change, high: left.high + change });
         let slopes = within(Slopes { low: drift.low - change, high: drift.high + change });
         let origin = self.origin.expect("there are probes");
-        let round_trip = limits.iter().map(|one| one.round_trip).fold(f64::INFINITY, f64::min);
         let knots = cones::knots(limits, slopes);
         let is_bounded =
             knots.first().is_some_and(|one| one.low.is_finite() && one.high.is_finite());
         let is_sound =
             is_bounded && drift.low <= drift.high && !knots.iter().any(|one| one.is_empty());
+        // The longest that each can have been, so that none is shorter than the truth.
+        let fastest_drift = if is_sound { slopes.high } else { bounds.drift };
+        let round_trips = limits.iter().filter_map(|one| one.round_trip);
+        let round_trip = round_trips.map(|one| one.at(fastest_drift)).reduce(f64::min);
         let window = Window {
             from_to_ns: [origin.instant_ns(first.at), origin.instant_ns(last.at)],
             drift: is_sound.then_some([drift.low, drift.high]),
-            round_trip_min_ns: round_trip.is_finite().then_some(round_trip as i64),
+            // A stamp's error may exceed the fastest round trip of one host.
+            round_trip_min_ns: round_trip.map(|ns| (ns.round() as i64).max(0)),
         };
         self.parts.push(Part { knots: if is_sound { knots } else { Vec::new() }, slopes, window });
     }
@@ -142,6 +147,14 @@ impl Brackets {
         let [low, high] = self.at(nearest)?;
         let moved = (a_ns.abs_diff(nearest) as f64 * self.drift).ceil() as i64;
         Some([low.saturating_sub(moved), high.saturating_add(moved)])
+    }
+
+    /// The middle of the drifts that are possible at an instant, or just before it; 0 if nothing is
+    /// known.
+    pub(crate) fn drift_near(&self, a_ns: i64) -> f64 {
+        let after = self.parts.partition_point(|part| part.window.from_to_ns[1] < a_ns);
+        let part = self.parts.get(after).or(self.parts.last());
+        part.and_then(|part| part.window.drift).map_or(0.0, |[low, high]| f64::midpoint(low, high))
     }
 
     /// Whether every instant between two has a bracket.

@@ -46,21 +46,23 @@ pub fn estimates(probes: &[Probe], brackets: &Brackets, length_ns: i64) -> Vec<E
             let probes =
                 &probes[..probes.partition_point(|probe| probe.sent_ns < from + length_ns)];
             let to = probes.iter().filter_map(|probe| Some(probe.reply?.received_ns)).max()?;
-            brackets.covers(from, to).then(|| of_window(probes, from, length_ns)).flatten()
+            let drift = brackets.drift_near(from + length_ns / 2);
+            brackets.covers(from, to).then(|| of_window(probes, drift, from, length_ns)).flatten()
         })
         .collect()
 }
 
-/// A line through the middle of the fastest round trip of each batch.
-fn of_window(probes: &[Probe], from_ns: i64, length_ns: i64) -> Option<Estimate> {
+/// A line through the middle of the fastest round trip of each batch. `drift` only decides which is
+/// the fastest: B's clock measured how long B kept a request.
+fn of_window(probes: &[Probe], drift: f64, from_ns: i64, length_ns: i64) -> Option<Estimate> {
     let origin = Origin::of(probes)?;
-    let mut fastest: [Option<(i64, Probe)>; BATCHES] = [None; BATCHES];
+    let mut fastest: [Option<(f64, Probe)>; BATCHES] = [None; BATCHES];
     for probe in probes {
         let batch = (probe.sent_ns - from_ns) * BATCHES as i64 / length_ns;
         let best = &mut fastest[usize::try_from(batch).ok()?.min(BATCHES - 1)];
-        let round_trip_ns = probe.round_trip_ns()?;
-        if best.is_none_or(|(fastest_ns, _)| round_trip_ns < fastest_ns) {
-            *best = Some((round_trip_ns, *probe));
+        let round_trip = probe.round_trip()?.at(drift);
+        if best.is_none_or(|(fastest, _)| round_trip < fastest) {
+            *best = Some((round_trip, *probe));
         }
     }
     let mut points = [(0.0, 0.0); BATCHES];
@@ -129,28 +131,9 @@ pub fn wander_ns(estimates: &[Estimate]) -> Option<f64> {
     Some(MAD_TO_SIGMA * sizes[sizes.len() / 2] / 1.5_f64.sqrt())
 }
 
-/// The wander of each of three clocks from that of their pairs, `[ab, ac, bc]`, if they wander
-/// independently (the three-cornered hat; Gray and Allan 1974). `None` for a clock whose part is
-/// lost in the noise of the others.
-pub fn three_cornered([ab, ac, bc]: [f64; 3]) -> [Option<f64>; 3] {
-    let [ab, ac, bc] = [ab, ac, bc].map(|sigma| sigma * sigma);
-    let sigma = |square: f64| (square > 0.0).then(|| (square / 2.0).sqrt());
-    [sigma(ab + ac - bc), sigma(ab + bc - ac), sigma(ac + bc - ab)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn three_pairs_say_what_each_clock_wanders() {
-        let sigma = |a: f64, b: f64| a.hypot(b);
-        let each = three_cornered([sigma(3.0, 4.0), sigma(3.0, 12.0), sigma(4.0, 12.0)]);
-        for (found, wanted) in each.into_iter().zip([3.0, 4.0, 12.0]) {
-            assert!((found.unwrap() - wanted).abs() < 1e-9, "{each:?}");
-        }
-        assert_eq!(three_cornered([1.0, 1.0, 5.0])[0], None);
-    }
 
     fn at(second: i64, offset_ns: i64) -> Estimate {
         let at_ns = second * 1_000_000_000;

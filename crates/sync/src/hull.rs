@@ -78,7 +78,7 @@ mod tests {
     use clock::random::SplitMix64;
 
     fn limit(at: f64, offset: f64, is_upper: bool) -> Limit {
-        Limit { at, offset, is_upper, round_trip: f64::INFINITY }
+        Limit { at, offset, is_upper, round_trip: None }
     }
 
     /// All pairs, as the definition says it.

@@ -5,8 +5,6 @@
 //!   rate, and that this rate changes slowly ([`Bounds`]). They don't assume that both directions
 //!   take equally long, so the true offset lies inside.
 //! - An [`Estimate`] assumes just that, and so is narrower, and wrong where paths are asymmetric.
-//! - [`Closure`] compares estimates between three or more hosts. Around a triangle they must add up
-//!   to zero; what is left over is asymmetry.
 //!
 //! All times are nanoseconds of the named host's clock. An **offset** is B's clock minus A's, at an
 //! instant of A's clock. docs/METHODOLOGY.md derives the method and names its sources.
@@ -15,7 +13,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod bracket;
-mod closure;
 mod cones;
 mod estimate;
 mod hull;
@@ -23,8 +20,7 @@ mod probe;
 mod stretch;
 
 pub use bracket::{Brackets, Window};
-pub use closure::{Closure, Link, Pair, Triangle, UnknownHost, closure};
-pub use estimate::{BATCHES, Estimate, estimates, three_cornered, wander_ns};
+pub use estimate::{BATCHES, Estimate, estimates, wander_ns};
 pub use probe::{NearerStamps, Probe, Reply};
 
 /// The assumptions about the two clocks. Rates are parts of one: 1e-6 is 1 ppm.

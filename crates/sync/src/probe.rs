@@ -66,9 +66,30 @@ impl Probe {
 
     /// The round trip without the time that B kept the request; `None` if the reply was lost.
     pub fn round_trip_ns(&self) -> Option<i64> {
+        self.round_trip().map(|round_trip| round_trip.at(0.0) as i64)
+    }
+
+    pub(crate) fn round_trip(&self) -> Option<RoundTrip> {
         let reply = self.reply?;
-        let whole = reply.received_ns.checked_sub(self.sent_ns)?;
-        whole.checked_sub(reply.sent_ns.checked_sub(self.received_ns)?)
+        let whole = reply.received_ns.checked_sub(self.sent_ns)? as f64;
+        Some(RoundTrip { whole, held: reply.sent_ns.checked_sub(self.received_ns)? as f64 })
+    }
+}
+
+/// A round trip, and the part of it for which B kept the request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RoundTrip {
+    /// On A's clock, in nanoseconds.
+    whole: f64,
+    /// On B's clock.
+    held: f64,
+}
+
+impl RoundTrip {
+    /// The part under way, on A's clock in nanoseconds, if B's clock gains `drift` on A's. Without
+    /// that a long hold on a fast clock is longer than the whole.
+    pub(crate) fn at(self, drift: f64) -> f64 {
+        self.whole - self.held / (1.0 + drift)
     }
 }
 
@@ -125,7 +146,7 @@ pub(crate) struct Limit {
     pub(crate) offset: f64,
     pub(crate) is_upper: bool,
     /// The probe's round trip, if this is its reply.
-    pub(crate) round_trip: f64,
+    pub(crate) round_trip: Option<RoundTrip>,
 }
 
 /// The longest that a request and its reply took together, on A's clock. No datagram that
@@ -143,15 +164,15 @@ pub(crate) fn limits(probes: &[Probe], origin: Origin, bounds: &Bounds) -> Vec<L
     let error = 2.0 * bounds.stamp_error_ns;
     let mut limits = Vec::with_capacity(2 * probes.len());
     for probe in probes {
-        let (Some(reply), Some(round_trip)) = (probe.reply, probe.round_trip_ns()) else {
+        let (Some(reply), Some(round_trip)) = (probe.reply, probe.round_trip()) else {
             continue;
         };
         let offset = origin.offset(probe.sent_ns, probe.received_ns) + error;
         let at = origin.at(probe.sent_ns);
-        limits.push(Limit { at, offset, is_upper: true, round_trip: f64::INFINITY });
+        limits.push(Limit { at, offset, is_upper: true, round_trip: None });
         let offset = origin.offset(reply.received_ns, reply.sent_ns) - error;
-        let (at, round_trip) = (origin.at(reply.received_ns), round_trip as f64);
-        limits.push(Limit { at, offset, is_upper: false, round_trip });
+        let at = origin.at(reply.received_ns);
+        limits.push(Limit { at, offset, is_upper: false, round_trip: Some(round_trip) });
     }
     limits.sort_by(|a, b| a.at.total_cmp(&b.at));
     limits

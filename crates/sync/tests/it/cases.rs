@@ -49,7 +49,7 @@ fn run(seed: u64, is_symmetric: bool) -> (Run, Vec<[i64; 2]>, u64) {
         ),
         steps,
     };
-    (Run { clocks, there, back, harm }, reported, unreported)
+    (Run { clocks, there, back, harm, hold_ns: 500.0 }, reported, unreported)
 }
 
 /// Instants at which brackets are asked: between datagrams too.
@@ -154,6 +154,29 @@ fn the_bracket_is_as_narrow_as_the_smallest_round_trip() {
         }
     }
     assert!(narrow * 100 >= asked * 99, "{narrow} of {asked}");
+}
+
+/// Regression: a round trip was -141 ns. B kept requests for ms, and its clock gained on A's, so
+/// that the hold by B's clock was longer than the whole by A's.
+#[test]
+fn a_round_trip_is_never_shorter_than_the_fastest_path() {
+    for seed in 0..testing::cases(100) {
+        let (mut run, ..) = run(seed.into(), true);
+        let mut random = SplitMix64::new(u64::from(seed) + 4_000_000);
+        let sign = if seed % 2 == 0 { 1.0 } else { -1.0 };
+        run.clocks.steps.clear();
+        run.clocks.drift = sign * between(&mut random, 75e-6, 100e-6);
+        run.hold_ns = 20e6;
+        (run.there, run.back) = [Path { base_ns: 500.0, queue_ns: 200.0 }; 2].into();
+        let probes = run.probes(&mut random);
+        let by_b = probes.iter().filter_map(Probe::round_trip_ns).min().unwrap();
+        assert_eq!(by_b < 0, sign > 0.0, "seed {seed}: {by_b}");
+        let brackets = Brackets::of(&probes, &Bounds::FREE_RUNNING, &[]);
+        for window in brackets.windows() {
+            let least_ns = window.round_trip_min_ns.unwrap();
+            assert!((1_000..3_000).contains(&least_ns), "seed {seed}: {window:?}, not {by_b}");
+        }
+    }
 }
 
 /// How many estimates, and how many whose interval contains the truth.

@@ -61,6 +61,8 @@ pub struct Run {
     pub there: Path,
     pub back: Path,
     pub harm: Harm,
+    /// The longest that B keeps a request.
+    pub hold_ns: f64,
 }
 
 impl Run {
@@ -100,7 +102,7 @@ impl Run {
             let copies = 1 + u32::from(random.unit_open() < self.harm.duplication);
             for _ in 0..copies {
                 let arrived = sent + self.delay_ns(self.there, sent, random);
-                let replied = arrived + 500.0 * random.unit_open();
+                let replied = arrived + self.hold_ns * random.unit_open();
                 let returned = replied + self.delay_ns(self.back, replied, random);
                 let reply = (random.unit_open() >= self.harm.loss).then(|| Reply {
                     sent_ns: self.clocks.b_ns(replied),
