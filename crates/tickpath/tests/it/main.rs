@@ -34,6 +34,7 @@ mod network;
 mod noise;
 mod observer;
 mod page;
+mod paused;
 mod peers;
 mod race;
 mod raw_ticker;

@@ -20,7 +20,7 @@ pub fn keeper(directory: &Path, bound: &str) -> String {
 }
 
 /// Starts what follows on "another machine": its monotonic clock is a day ahead, its boot another.
-fn elsewhere(directory: &Path) -> Command {
+pub fn elsewhere(directory: &Path) -> Command {
     let boot_id = directory.join("boot_id");
     fs::write(&boot_id, "00000000-0000-4000-8000-000000000000\n").unwrap();
     let mut command = Command::new("unshare");

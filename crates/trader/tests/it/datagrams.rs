@@ -16,8 +16,8 @@ use std::time::Duration;
 use transport::echo::Message;
 use transport::echo::datagrams::{DatagramCounts, EchoSocket, serve};
 
-struct Echo {
-    address: SocketAddr,
+pub struct Echo {
+    pub address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<DatagramCounts>>,
 }
@@ -27,7 +27,7 @@ impl Echo {
         Echo::start_by(Clock::calibrate())
     }
 
-    fn start_by(clock: Clock) -> Echo {
+    pub fn start_by(clock: Clock) -> Echo {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
@@ -51,10 +51,10 @@ impl Drop for Echo {
     }
 }
 
-const BYTES: MessageBytes =
+pub const BYTES: MessageBytes =
     MessageBytes { order: 256, order_reply: 200, cancel: 256, cancel_reply: 200 };
 
-fn plan(address: SocketAddr, directory: &tempfile::TempDir, load: Load) -> OrdersPlan {
+pub fn plan(address: SocketAddr, directory: &tempfile::TempDir, load: Load) -> OrdersPlan {
     OrdersPlan {
         subject: "t".into(),
         target: address.to_string(),
@@ -86,15 +86,15 @@ fn harmed(mut plan: OrdersPlan, harm: DatagramHarm) -> OrdersPlan {
     plan
 }
 
-type Totals = std::collections::BTreeMap<String, hdrhistogram::Histogram<u64>>;
+pub type Totals = std::collections::BTreeMap<String, hdrhistogram::Histogram<u64>>;
 
-fn run(plan: &OrdersPlan) -> (ClientResult, Totals) {
+pub fn run(plan: &OrdersPlan) -> (ClientResult, Totals) {
     let result = trader::run(plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
     (result, record::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap())
 }
 
 /// A thousand requests over one flow.
-fn open_load() -> Load {
+pub fn open_load() -> Load {
     Load { rate_per_second: 2_000.0, accounts: 1, connections: 1, ..Load::default() }
 }
 

@@ -1,6 +1,7 @@
 //! The integration tests of `trader` in one program, because linking dominates the build.
 //! `no_allocation` needs a process of its own.
 
+mod adapted_clocks;
 mod bare;
 mod bulk;
 mod bursts;
