@@ -27,6 +27,26 @@ pub struct WallLine {
     pub steps: u64,
 }
 
+/// The first reading of a [`Wall`], for a thread that can't sleep until the second one.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstReading {
+    clock: Clock,
+    from: Pair,
+}
+
+impl FirstReading {
+    /// Reads the pair.
+    pub fn take(clock: Clock) -> FirstReading {
+        FirstReading { clock, from: clock.beside_wall() }
+    }
+
+    /// Reads it again at `now_ns` of the [`Clock`]; `None` if the line would be too short.
+    pub fn wall(&self, now_ns: u64) -> Option<Wall> {
+        let is_long = now_ns.saturating_sub(self.from.clock_ns) >= FIRST_LINE.as_nanos() as u64;
+        is_long.then(|| Wall::through(self.clock, self.from, self.clock.beside_wall()))
+    }
+}
+
 /// The wall clock as a line over the [`Clock`].
 #[derive(Clone, Copy, Debug)]
 pub struct Wall {

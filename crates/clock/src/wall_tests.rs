@@ -127,3 +127,16 @@ proptest! {
         }
     }
 }
+
+/// For a thread that must not sleep: no line before the first one is long enough.
+#[test]
+fn a_line_that_begins_with_one_reading_needs_a_second_one() {
+    let first = FirstReading::take(*CLOCK);
+    let read_ns = CLOCK.now_ns();
+    assert!(first.wall(read_ns).is_none());
+    std::thread::sleep(FIRST_LINE);
+    let wall = first.wall(read_ns + FIRST_LINE.as_nanos() as u64).unwrap();
+    let now = CLOCK.beside_wall();
+    let off_ns = wall.clock_ns(now.wall_ns).abs_diff(now.clock_ns);
+    assert!(off_ns < 1_000_000, "{off_ns}");
+}

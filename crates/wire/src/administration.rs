@@ -57,6 +57,24 @@ pub struct Description {
     pub time_base: serde_json::Value,
     /// The machine's fingerprint; null if the exchange has none.
     pub machine: serde_json::Value,
+    /// For the connection that asks: when datagrams of its feed left. `None` unless it asked for
+    /// stamps when it subscribed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departures: Option<Departures>,
+}
+
+/// When datagrams to one subscriber left the exchange's host, by its kernel's transmit stamps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Departures {
+    /// Largest error of a stamp on the exchange's clock, ns.
+    pub bound_ns: u64,
+    /// How often the wall clock was set while it stamped. Stamps from around a step are wrong by
+    /// it.
+    pub clock_steps: u64,
+    /// The latest datagrams that were stamped, each with the number of its last message and two
+    /// times on the exchange's clock, ns: when it reached the queueing discipline and when the
+    /// driver got it. 0: no such stamp.
+    pub datagrams: Vec<[u64; 3]>,
 }
 
 /// State of a feed.

@@ -31,6 +31,8 @@ pub(crate) fn describe(entry: &mut OrderEntry, from: StreamId, out: &mut Vec<u8>
     if !core.sessions.may_operate(from) {
         return core.rejections.error(out, &NO_OPERATOR.reason);
     }
+    let subscribers = core.plant.as_mut().and_then(|plant| plant.subscribers.as_mut());
+    let departures = subscribers.and_then(|subscribers| subscribers.departures(from));
     let plant = core.plant.as_ref();
     let time_base = core.observed.clock.map(|clock| TimeBase {
         boot_id: process.boot_id.clone(),
@@ -45,6 +47,7 @@ pub(crate) fn describe(entry: &mut OrderEntry, from: StreamId, out: &mut Vec<u8>
         feeds: plant.map_or_else(Vec::new, |plant| plant.states(core.sequencer.engine())),
         time_base: serde_json::to_value(time_base).unwrap_or_default(),
         machine: process.machine.clone(),
+        departures,
     };
     let notice = Notice::Description(Box::new(description));
     send(out, |out| encode_notice(out, &notice));

@@ -7,6 +7,7 @@ use crate::market_data::json::{DataChannel, DataSubscription, JsonOutput};
 use crate::market_data::plant::Plant;
 use crate::market_data::settings::depth;
 use crate::market_data::subscribers::SubscribeError;
+use crate::reply::rejections::NO_OPERATOR;
 use crate::reply::text::{send, wire_time};
 use crate::setup::instruments::Instruments;
 use feed::{Channel, ReplayError};
@@ -28,7 +29,7 @@ const NOT_A_SUBSCRIBER: &str = "subscribe to channel FEED first";
 #[derive(Clone, Copy)]
 enum ChannelRequest {
     Orders,
-    Feed { channel: Channel, address: Option<SocketAddr> },
+    Feed { channel: Channel, address: Option<SocketAddr>, stamp_every: u32 },
     Data { channel: DataChannel, instrument: u16 },
 }
 
@@ -51,8 +52,9 @@ pub(crate) fn subscribe(
                 entry.core.sessions.subscribe(from);
                 Ok(())
             }
-            ChannelRequest::Feed { channel, address } => {
-                subscribe_feed(entry, from, channel, address)
+            ChannelRequest::Feed { channel, address, stamp_every } => {
+                subscribe_feed(entry, from, channel, address)?;
+                stamp_feed(&mut entry.core, from, stamp_every)
             }
             ChannelRequest::Data { channel, instrument } => {
                 let of = DataSubscription { connection: from, channel, instrument };
@@ -74,7 +76,7 @@ fn look_up(
     instruments: &Instruments,
     channel: &request::Channel<'_>,
 ) -> Result<ChannelRequest, String> {
-    let request::Channel { name, address, depth, instrument_code } = channel;
+    let request::Channel { name, address, depth, instrument_code, stamp_every } = channel;
     if name == ORDERS {
         return Ok(ChannelRequest::Orders);
     }
@@ -83,7 +85,8 @@ fn look_up(
             None | Some(Depth::Orders) => Channel::Orders,
             Some(Depth::Levels) => Channel::Levels,
         };
-        return Ok(ChannelRequest::Feed { channel, address: *address });
+        let (address, stamp_every) = (*address, stamp_every.unwrap_or(0));
+        return Ok(ChannelRequest::Feed { channel, address, stamp_every });
     }
     let Some(channel) = DataChannel::read(name) else {
         let there_are = "there are ORDERS, FEED, BOOK, TRADES and TOP";
@@ -126,6 +129,20 @@ fn subscribe_feed(
         plant.subscribers.iter_mut().for_each(|subscribers| subscribers.unsubscribe(from));
         error.to_string()
     })
+}
+
+/// Has the kernel stamp datagrams of a subscription. Each stamp costs the exchange some system
+/// calls, and only `DESCRIBE` returns it, so that only an operator may ask.
+fn stamp_feed(core: &mut Execution, from: StreamId, every: u32) -> Result<(), String> {
+    if every == 0 {
+        return Ok(());
+    }
+    if !core.sessions.may_operate(from) {
+        return Err(format!("stamp_every: {}", NO_OPERATOR.reason));
+    }
+    let subscribers = core.plant.as_mut().and_then(|plant| plant.subscribers.as_mut());
+    subscribers.into_iter().for_each(|subscribers| subscribers.stamp(from, every));
+    Ok(())
 }
 
 /// Subscribes to JSON market data. Returns whether the subscription is new.

@@ -1,6 +1,7 @@
 //! Market data: the engine's events for subscribers, as datagrams of the feed and as JSON.
 
 mod channels;
+mod departures;
 pub mod json;
 pub mod plant;
 pub mod settings;

@@ -250,6 +250,7 @@ impl Plant {
         let Plant { channels, subscribers: Some(subscribers), resending, .. } = self else {
             return;
         };
+        subscribers.sweep(now_ns);
         for channel in [Channel::Orders, Channel::Levels] {
             let Some(published) = channels.get_mut(channel) else { continue };
             let PublishedChannel { publisher, datagrams, datagrams_swept, .. } = published;

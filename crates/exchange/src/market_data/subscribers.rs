@@ -1,5 +1,6 @@
 //! Subscribers of the feed's datagrams.
 
+use crate::market_data::departures::{DepartureLine, Departures};
 use crate::setup::limits::Limits;
 use clock::Clock;
 use feed::{Channel, Publisher, Sending, patch_published};
@@ -7,6 +8,7 @@ use serde::Serialize;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use transport::StreamId;
 use transport::datagram::{DatagramSender, NotSent, Recipients, SendOutcome};
+use wire::administration;
 
 /// Former subscribers that have counters of their own.
 const GONE_MAX: usize = 64;
@@ -33,6 +35,8 @@ struct Subscriber {
     address: SocketAddr,
     /// The replay or snapshot that is being sent to it.
     sending: Option<Sending>,
+    /// `None`: it didn't ask for stamps.
+    departures: Option<Box<Departures>>,
     sent: u64,
     dropped: u64,
     failed: u64,
@@ -40,8 +44,32 @@ struct Subscriber {
 
 impl Subscriber {
     fn new(connection: Option<StreamId>, channel: Channel, address: SocketAddr) -> Subscriber {
-        let (sent, dropped, failed) = (0, 0, 0);
-        Subscriber { connection, channel, address, sending: None, sent, dropped, failed }
+        let (sending, departures, sent, dropped, failed) = (None, None, 0, 0, 0);
+        Subscriber { connection, channel, address, sending, departures, sent, dropped, failed }
+    }
+
+    /// Sends a datagram with its publication stamp, which is taken just before. If it is its turn,
+    /// the kernel stamps it on its way out.
+    #[inline]
+    fn publish(
+        &mut self,
+        sender: &mut DatagramSender,
+        clock: Clock,
+        datagram: &mut [u8],
+        line: Option<&DepartureLine>,
+    ) {
+        let turn = self.departures.as_mut().zip(line);
+        let turn = turn.is_some_and(|(departures, line)| line.is_ready() && departures.has_turn());
+        let is_stamped = turn && sender.stamp_next();
+        patch_published(datagram, clock.now_ns());
+        let sent_before = self.sent;
+        self.send(sender, datagram);
+        if is_stamped {
+            let stamps = sender.departure(self.sent > sent_before);
+            if let Some((departures, line)) = self.departures.as_mut().zip(line) {
+                departures.keep(datagram, &stamps, line);
+            }
+        }
     }
 
     fn send(&mut self, sender: &mut DatagramSender, datagram: &[u8]) {
@@ -85,6 +113,8 @@ pub(crate) struct FeedSubscribers {
     resent_to: usize,
     /// Counters of former subscribers: [`GONE_MAX`] of them, and one for all others.
     gone: Vec<SubscriberCounts>,
+    /// From the first subscriber that asks for stamps on.
+    line: Option<DepartureLine>,
 }
 
 impl FeedSubscribers {
@@ -113,6 +143,7 @@ impl FeedSubscribers {
             resent_ns: 0,
             resent_to: 0,
             gone,
+            line: None,
         }
     }
 
@@ -157,8 +188,44 @@ impl FeedSubscribers {
         })
     }
 
+    /// Has the kernel stamp one of `every` datagrams to a connection on its way out. A group's
+    /// datagrams are those of its latest listener that asked.
+    pub fn stamp(&mut self, connection: StreamId, every: u32) {
+        let clock = self.clock;
+        if let Some(subscriber) = self.serving(connection) {
+            subscriber.departures = Some(Box::new(Departures::new(every)));
+            self.line.get_or_insert_with(|| DepartureLine::begin(clock));
+        }
+    }
+
+    /// The stamps since then; `None` if the connection didn't ask for any.
+    pub fn departures(&mut self, connection: StreamId) -> Option<administration::Departures> {
+        let line = self.line.as_mut()?.check();
+        let departures = self.serving(connection)?.departures.as_ref()?;
+        Some(departures.said(line))
+    }
+
+    /// Reads the wall clock again if it is time.
+    pub fn sweep(&mut self, now_ns: u64) {
+        self.line.iter_mut().for_each(|line| line.sweep(now_ns));
+    }
+
+    /// The subscriber whose datagrams a connection gets: its own, or its group.
+    fn serving(&mut self, connection: StreamId) -> Option<&mut Subscriber> {
+        let listens = self.listeners.iter().find(|(id, _)| *id == connection);
+        let group = listens.map(|(_, channel)| *channel);
+        self.subscribers.iter_mut().find(|one| match group {
+            Some(channel) => one.connection.is_none() && one.channel == channel,
+            None => one.connection == Some(connection),
+        })
+    }
+
     pub fn unsubscribe(&mut self, connection: StreamId) {
         self.listeners.retain(|(id, _)| *id != connection);
+        if self.listeners.is_empty() {
+            let groups = self.subscribers.iter_mut().filter(|one| one.connection.is_none());
+            groups.for_each(|group| group.departures = None);
+        }
         let is_its = |subscriber: &Subscriber| subscriber.connection == Some(connection);
         while let Some(index) = self.subscribers.iter().position(is_its) {
             let counts = self.subscribers.swap_remove(index).counts();
@@ -180,14 +247,12 @@ impl FeedSubscribers {
         self.gone.push(counts);
     }
 
-    /// Sends a datagram to all subscribers of a channel. Its publication stamp is taken just
-    /// before.
+    /// Sends a datagram to all subscribers of a channel, each with a publication stamp of its own.
     #[inline]
     pub fn publish(&mut self, channel: Channel, datagram: &mut [u8]) {
-        let FeedSubscribers { sender, clock, subscribers, .. } = self;
+        let FeedSubscribers { sender, clock, subscribers, line, .. } = self;
         for subscriber in subscribers.iter_mut().filter(|one| one.channel == channel) {
-            patch_published(datagram, clock.now_ns());
-            subscriber.send(sender, datagram);
+            subscriber.publish(sender, *clock, datagram, line.as_ref());
         }
     }
 
@@ -269,77 +334,5 @@ fn port_of(group: SocketAddrV4, channel: Channel) -> SocketAddr {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::market_data::settings::published_as;
-    use crate::setup::instruments::Instruments;
-    use engine::{NewOrder, SavedItem, Side};
-    use feed::{Follower, FollowerSettings, PublisherSettings};
-    use std::net::UdpSocket;
-    use transport::datagram::SendOptions;
-
-    const LOCAL: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
-
-    /// No subscribers, room for one, and its address.
-    fn nobody() -> (FeedSubscribers, UdpSocket, Option<SocketAddr>) {
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let sender = DatagramSender::bind(any, &SendOptions::default()).unwrap();
-        let receiver = UdpSocket::bind(any).unwrap();
-        let address = Some(receiver.local_addr().unwrap());
-        let limits = Limits { feed_subscribers_max: 1, ..Limits::default() };
-        let none = Recipients::default();
-        (FeedSubscribers::new(sender, Clock::calibrate(), &limits, none), receiver, address)
-    }
-
-    /// A client that asks for snapshots faster than they can be sent still gets one.
-    #[test]
-    fn an_impatient_client_gets_a_snapshot() {
-        let instruments = Instruments::shipped();
-        let channels = vec![Channel::Orders];
-        let settings = published_as(None, &Limits::default(), 1, &instruments);
-        let mut publisher = Publisher::new(&PublisherSettings { channels, ..settings }).unwrap();
-        for order_id in 1..=1_000 {
-            let order = NewOrder { order_id, ..NewOrder::limit(Side::Buy, 100, 1) };
-            publisher.restore(&SavedItem::Order { order, visible_lots: 1 });
-        }
-        let mut follower =
-            Follower::new(FollowerSettings::new(Channel::Orders, instruments.count(), 1_000, 10));
-        let (mut subscribers, receiver, address) = nobody();
-        receiver.set_nonblocking(true).unwrap();
-        let one = StreamId(0);
-        subscribers.subscribe((one, LOCAL), Channel::Orders, address).unwrap();
-        let (mut came, mut datagram) = (0, [0; 2048]);
-        while !follower.is_in_sync() {
-            assert!(came < 100, "{:#?}", follower.counts());
-            if came % 5 == 0 {
-                let sending = publisher.snapshot(Channel::Orders).unwrap();
-                subscribers.send_again(one, Channel::Orders, sending);
-            }
-            subscribers.resend(Channel::Orders, &mut publisher);
-            if let Ok(n) = receiver.recv(&mut datagram) {
-                follower.datagram(&datagram[..n]);
-                came += 1;
-            }
-        }
-        assert!(came > 20, "{came}");
-        assert_eq!(follower.book_hash(), publisher.book_hash(Channel::Orders));
-    }
-
-    #[test]
-    fn former_subscribers_have_own_counters_up_to_a_limit() {
-        let (mut subscribers, _receiver, address) = nobody();
-        for id in 0..GONE_MAX as u32 + 3 {
-            subscribers.subscribe((StreamId(id), LOCAL), Channel::Orders, address).unwrap();
-            let other = (StreamId(id + 1), LOCAL);
-            let full = subscribers.subscribe(other, Channel::Orders, address);
-            assert_eq!(full, Err(SubscribeError::Full));
-            subscribers.publish(Channel::Orders, &mut [0; 100]);
-            subscribers.unsubscribe(StreamId(id));
-        }
-        let counts = subscribers.counts();
-        assert_eq!(counts.len(), GONE_MAX + 1);
-        let all: u64 = counts.iter().map(|one| one.sent + one.dropped + one.failed).sum();
-        assert_eq!(all, GONE_MAX as u64 + 3);
-        assert_eq!(counts.last().map(|others| others.address.as_str()), Some(OTHERS));
-    }
-}
+#[path = "subscribers_tests.rs"]
+mod tests;

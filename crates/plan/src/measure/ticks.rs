@@ -5,7 +5,7 @@ use crate::measure::checks;
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
-use crate::segments::SEGMENTS;
+use crate::segments::{FEED_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
 use crate::tables::ticks::{Pace, TRACE_MAX};
@@ -48,11 +48,13 @@ impl Measurement for Ticks {
 
     fn series(&self) -> Vec<&'static str> {
         let intervals = INTERVALS.iter().map(|interval| interval.name);
-        intervals.chain(STAGES.iter().map(|stage| stage.name)).chain(SEGMENTS).collect()
+        let stages = STAGES.iter().map(|stage| stage.name);
+        intervals.chain(stages).chain(FEED_SEGMENTS).chain(SEGMENTS).collect()
     }
 
     fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
-        scenario.load.stamp_every > 0 || !SEGMENTS.contains(&series)
+        let is_segment = FEED_SEGMENTS.contains(&series) || SEGMENTS.contains(&series);
+        scenario.load.stamp_every > 0 || !is_segment
     }
 
     /// The trader's own interval: one between two machines may be unknown.

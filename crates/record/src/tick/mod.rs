@@ -196,12 +196,30 @@ pub struct Tick {
     pub time: Time,
     /// Whether all memory of the trader was locked, so that the kernel could not page it out.
     pub memory_locked: bool,
+    /// Ticks that the exchange's kernel stamped on their way out; `None` if it was not asked to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub departures: Option<Departures>,
     /// Result of the audit log; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
     /// Result of a strategy that trades; `None` for other strategies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub market_making: Option<MarketMaking>,
+}
+
+/// Ticks that the exchange's kernel stamped on their way out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Departures {
+    /// Datagrams whose stamps the exchange kept: the latest ones, with those of the warm-up.
+    pub datagrams: u64,
+    /// Samples of these, whose segments are series.
+    pub samples: u64,
+    /// Largest error of a stamp on the exchange's clock, ns.
+    pub bound_ns: u64,
+    /// How often the exchange's wall clock was set meanwhile. If it was, no stamp counts.
+    pub clock_steps: u64,
 }
 
 /// Counts of an audit logger.

@@ -7,6 +7,7 @@ use plan::tables::load::Model;
 use record::merge::pooling;
 use record::noise::Noise;
 use record::text::counted;
+use record::tick::Departures;
 use record::{Datagrams, KernelStamped, Kind, Subject};
 
 /// An interval of a median wider than this share of the median is worth a warning.
@@ -122,6 +123,8 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
         ));
     }
     advice.extend(load.stamped.iter().flat_map(|stamped| of_stamps(subject, stamped)));
+    let mut departures = load.tick.iter().filter_map(|tick| tick.departures.as_ref());
+    advice.extend(departures.find_map(|departures| of_departures(name, departures)));
     if load.blocks_late > 0 {
         advice.push(format!(
             "{name} waited {} for a block that was not ready: make blocks earlier, or lower \
@@ -180,6 +183,25 @@ fn of_stamps(subject: &Subject, stamped: &KernelStamped) -> Vec<String> {
     said
 }
 
+/// Says why stamps of the exchange's datagrams are missing.
+fn of_departures(name: &str, departures: &Departures) -> Option<String> {
+    let Departures { datagrams, samples, clock_steps, .. } = departures;
+    if *clock_steps > 0 {
+        return Some(format!(
+            "the exchange's wall clock was set {} while its kernel stamped ticks of {name} by it: \
+             network_in is not split.",
+            counted(*clock_steps, "time")
+        ));
+    }
+    (*samples == 0).then(|| {
+        format!(
+            "network_in of {name} is not split: of {} that the exchange's kernel stamped, none led \
+             to an order that is measured. Lower load.stamp_every.",
+            counted(*datagrams, "datagram")
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +225,16 @@ mod tests {
         let odd = KernelStamped { by_card: 1, clock_steps: 2, ..stamped };
         let said = of_stamps(&rows([9; 4]), &odd);
         assert!(said[0].contains("by its own clock") && said[1].contains("2 times"), "{said:?}");
+    }
+
+    #[test]
+    fn why_network_in_is_not_split_is_said() {
+        let departures = Departures { datagrams: 3, samples: 2, ..Departures::default() };
+        assert_eq!(of_departures("a", &departures), None);
+        let unused = Departures { samples: 0, ..departures.clone() };
+        assert!(of_departures("a", &unused).unwrap().contains("of 3 datagrams that"));
+        let stepped = Departures { clock_steps: 1, ..departures };
+        assert!(of_departures("a", &stepped).unwrap().contains("set 1 time while"));
     }
 
     /// It was said once for each series of each subject: twelve times for one noisy machine.

@@ -2,7 +2,7 @@
 //! up, and in which stage a delay shows.
 
 use crate::support::*;
-use plan::segments::SEGMENTS;
+use plan::segments::{FEED_SEGMENTS, SEGMENTS};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
@@ -77,6 +77,21 @@ fn stamped_orders_split_the_way_to_the_exchange_and_back() {
         let most = figure("network_out", "stage", "max");
         assert!(out <= most + most / 500 + 2 * bound_ns, "{out} {most}\n{table}");
     }
+    let departures = &rust(&record)["load"]["tick"][0]["departures"];
+    let departed = departures["samples"].as_u64().unwrap();
+    assert!(departed > 10 && departures["clock_steps"] == 0, "{departures}\n{table}");
+    let row = |segment| &series(&record, "rust", segment, "service")["pooled"];
+    let figure = |segment, figure: &str| row(segment)[figure].as_u64().unwrap();
+    for segment in FEED_SEGMENTS {
+        let count = figure(segment, "count");
+        assert!(count * 10 >= departed * 9 && count <= departed, "{segment}: {count}\n{table}");
+    }
+    let whole: u64 = FEED_SEGMENTS.iter().map(|segment| figure(segment, "min")).sum();
+    let most = stage(&record, "network_in", "max");
+    let bound_ns = departures["bound_ns"].as_u64().unwrap();
+    assert!(whole > 0 && whole <= most + most / 500 + 4 * bound_ns, "{whole} {most}\n{table}");
+    // The record has the counts, and not each datagram.
+    assert!(record["exchange"]["departures"].is_null(), "{}", record["exchange"]);
 }
 
 fn stage(record: &Value, name: &str, figure: &str) -> u64 {

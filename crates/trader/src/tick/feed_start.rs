@@ -113,11 +113,11 @@ fn subscribe(
             let options = receive_options(plan, None);
             let receiver = DatagramReceiver::bind(plan.feed.listen, &options, clock)?;
             let address = receiver.local_addr().map_err(failed)?;
-            session.subscribe(stream, Some(address)).map_err(failed)?;
+            session.subscribe(stream, Some(address), plan.stamp_every).map_err(failed)?;
             receiver
         }
         Some(interface) => {
-            let group = session.subscribe(stream, None).map_err(failed)?.address;
+            let group = session.subscribe(stream, None, plan.stamp_every).map_err(failed)?.address;
             let IpAddr::V4(ip) = group.ip() else {
                 return Err(wrong(plan, format!("its group {group} is not an IPv4 address")));
             };

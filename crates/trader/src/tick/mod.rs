@@ -6,6 +6,7 @@ mod audit_trail;
 mod bare;
 mod clock_source;
 mod counts;
+mod departures;
 mod event_loop;
 mod feed_start;
 mod logic;

@@ -2,11 +2,11 @@
 
 use crate::load::run::TraderError;
 use crate::risk::Rejection;
-use crate::stamped::Lengths;
 use crate::tick::clock_source::ClockSource;
 use crate::tick::counts::TickCounts;
+use crate::tick::departures::DepartedTicks;
 use crate::tick::phase::orders_of;
-use crate::tick::series::{errors_ns, judge, withheld, write_log};
+use crate::tick::series::{Aside, errors_ns, judge, withheld, write_log};
 use crate::tick::stamped_orders::StampedResult;
 use audit::{LogResult, Windows};
 use clock::utc::Time;
@@ -109,6 +109,8 @@ pub(crate) fn assemble(
 ) -> ClientResult {
     let mut samples = std::mem::take(&mut finished.samples);
     let clock = source.ours.clock;
+    let departures = finished.description.as_mut().and_then(|it| it.departures.take());
+    let departed = departures.map(|departures| DepartedTicks::of(departures, &samples));
     let (time, between) =
         source.settle(finished.description.as_deref(), finished.stamped.as_ref(), &mut samples);
     let receiving = &finished.receiving;
@@ -116,18 +118,24 @@ pub(crate) fn assemble(
     let mut time = Time { kernel_bound_ns, wall_steps, rate_off_ppm, ..time };
     let judged = judge(&mut samples, &time);
     time.refused = withheld(&samples, &time, plan.one_way);
-    let between = between.map(|between| Between {
-        errors_ns: errors_ns(&samples, &time),
-        withheld: time.refused.clone(),
-        ..between
-    });
-    let (stamped, lengths) = stamped_of(&samples, finished.stamped.take());
-    let written = write(plan, log, (&samples, &lengths), &time.refused, started);
+    let mut errors_ns = errors_ns(&samples, &time);
+    let mut asides = Vec::new();
+    if let Some(departed) = &departed {
+        let shown = departed.show(&samples, &mut time, plan.one_way);
+        errors_ns.extend(shown.error_ns);
+        asides.push(shown.series);
+    }
+    let between =
+        between.map(|between| Between { errors_ns, withheld: time.refused.clone(), ..between });
+    let (stamped, segments) = stamped_of(&samples, finished.stamped.take());
+    asides.push(segments);
+    let written = write(plan, log, (&samples, &asides), &time.refused, started);
     let (tick, exchange) = {
         let mut tick = tick(&finished, time);
         tick.samples = judged.whole;
         tick.samples_out_of_order = judged.out_of_order;
         tick.samples_not_adding_up = judged.not_adding_up;
+        tick.departures = departed.map(|departed| departed.counts);
         tick.audit = logged.map(|logged| audit(plan, logged, &samples, &tick.time));
         let description = finished.description.as_deref();
         (tick, description.and_then(|description| serde_json::to_value(description).ok()))
@@ -152,23 +160,24 @@ pub(crate) fn assemble(
 fn stamped_of(
     samples: &[Sample],
     stamped: Option<StampedResult>,
-) -> (Option<KernelStamped>, HashMap<u64, Lengths>) {
-    let Some(StampedResult { counts, orders }) = stamped else { return (None, HashMap::new()) };
-    let lengths: HashMap<u64, Lengths> =
-        orders.into_iter().map(|(number, order)| (number, order.lengths)).collect();
+) -> (Option<KernelStamped>, Aside) {
+    let Some(StampedResult { counts, orders }) = stamped else { return (None, Aside::default()) };
+    let lengths: HashMap<u64, Vec<Option<u64>>> =
+        orders.into_iter().map(|(number, order)| (number, order.lengths.to_vec())).collect();
     let messages = samples.iter().filter(|sample| lengths.contains_key(&sample.number)).count();
-    (Some(KernelStamped { messages: messages as u64, ..counts }), lengths)
+    let counts = KernelStamped { messages: messages as u64, ..counts };
+    (Some(counts), Aside { series: crate::stamped::series().collect(), lengths })
 }
 
 fn write(
     plan: &TickPlan,
     log: Log,
-    (samples, stamped): (&[Sample], &HashMap<u64, Lengths>),
+    (samples, asides): (&[Sample], &[Aside]),
     withheld: &BTreeMap<String, String>,
     (started, start_ns): (SystemTime, u64),
 ) -> Result<(), TraderError> {
     let mut series = io::BufWriter::new(log.series);
-    write_log((samples, stamped), withheld, &plan.subject, &mut series, started, start_ns)
+    write_log((samples, asides), withheld, &plan.subject, &mut series, started, start_ns)
         .and_then(|()| series.flush())
         .map_err(failed(&plan.hlog))?;
     record::tick::samples::write(log.samples, samples).map_err(failed(&plan.samples))

@@ -1,6 +1,5 @@
 //! Checks the stamps of a run, and makes series of them.
 
-use crate::stamped::{self, Lengths};
 use clock::recorder::{self, INTERVAL_NS, Interval, Series};
 use clock::time_base::one_way;
 use clock::utc::Time;
@@ -173,13 +172,21 @@ fn median(samples: &[Sample], from: usize, to: usize) -> Option<u64> {
     (!lengths.is_empty()).then(|| *lengths.select_nth_unstable(middle).1)
 }
 
+/// Series of some samples that don't begin and end at their points.
+#[derive(Default)]
+pub(crate) struct Aside {
+    pub(crate) series: Vec<Series>,
+    /// The values of these by the number of a sample, ns.
+    pub(crate) lengths: HashMap<u64, Vec<Option<u64>>>,
+}
+
 /// Writes the samples, in order of sending, as an HdrHistogram log with one interval per second,
-/// and the segments of those that the kernel stamped, by number.
+/// and the series beside them.
 ///
 /// # Errors
 /// If the log can't be written.
 pub(crate) fn write_log(
-    (samples, stamped): (&[Sample], &HashMap<u64, Lengths>),
+    (samples, asides): (&[Sample], &[Aside]),
     withheld: &BTreeMap<String, String>,
     subject: &str,
     log: &mut dyn Write,
@@ -189,7 +196,8 @@ pub(crate) fn write_log(
     let mut all = series();
     all.retain(|(series, ..)| !withheld.contains_key(&series.own_tag()));
     let mut names: Vec<Series> = all.iter().map(|(series, ..)| series.clone()).collect();
-    names.extend(stamped::series().filter(|_| !stamped.is_empty()));
+    let asides: Vec<&Aside> = asides.iter().filter(|aside| !aside.lengths.is_empty()).collect();
+    names.extend(asides.iter().flat_map(|aside| aside.series.iter().cloned()));
     let mut rest = samples;
     let mut begin_ns = start_ns;
     let mut next = |interval: Option<Box<Interval>>| {
@@ -221,9 +229,14 @@ pub(crate) fn write_log(
                     histogram.saturating_record(to_ns.saturating_sub(from_ns));
                 }
             }
-            let lengths = stamped.get(&sample.number).into_iter().flatten();
-            for (histogram, ns) in interval.histograms[all.len()..].iter_mut().zip(lengths) {
-                ns.iter().for_each(|ns| histogram.saturating_record(*ns));
+            let mut rest = &mut interval.histograms[all.len()..];
+            for aside in &asides {
+                let (own, others) = rest.split_at_mut(aside.series.len());
+                let lengths = aside.lengths.get(&sample.number).into_iter().flatten();
+                for (histogram, ns) in own.iter_mut().zip(lengths) {
+                    ns.iter().for_each(|ns| histogram.saturating_record(*ns));
+                }
+                rest = others;
             }
         }
         begin_ns = end_ns;

@@ -71,7 +71,7 @@ fn between_two_machines_order_is_not_known() {
 fn series_of(samples: &[Sample], time: &Time) -> Vec<(String, u64, u64)> {
     let mut log = Vec::new();
     write_log(
-        (samples, &HashMap::new()),
+        (samples, &[]),
         &withheld(samples, time, OneWay::Tenth),
         "t",
         &mut log,
@@ -208,7 +208,7 @@ proptest! {
             let known: Vec<u64> = sample.stamps.into_iter().filter(|ns| *ns > 0).collect();
             prop_assert!(known.is_sorted(), "{known:?}");
         }
-        write_log((&samples, &HashMap::new()), &withheld(&samples, &time, OneWay::Tenth), "t", &mut Vec::new(), SystemTime::now(), 0).unwrap();
+        write_log((&samples, &[]), &withheld(&samples, &time, OneWay::Tenth), "t", &mut Vec::new(), SystemTime::now(), 0).unwrap();
     }
 
     /// A sample is in the second in which its order left, and none is lost.
@@ -225,7 +225,7 @@ proptest! {
             })
             .collect();
         let mut log = Vec::new();
-        write_log((&samples, &HashMap::new()), &BTreeMap::new(), "t", &mut log, SystemTime::now(), start_ns).unwrap();
+        write_log((&samples, &[]), &BTreeMap::new(), "t", &mut log, SystemTime::now(), start_ns).unwrap();
         let totals = record::hlog::totals(&log[..]).unwrap();
         for (tag, values) in totals {
             prop_assert_eq!(values.len(), samples.len() as u64, "{}", tag);
@@ -241,7 +241,7 @@ fn the_last_interval_ends_with_its_last_sample() {
     let part = |sent_ns: &[u64]| {
         let samples: Vec<Sample> = sent_ns.iter().copied().map(sent).collect();
         let (mut log, began) = (Vec::new(), SystemTime::UNIX_EPOCH);
-        write_log((&samples, &HashMap::new()), &BTreeMap::new(), "t", &mut log, began, 0).unwrap();
+        write_log((&samples, &[]), &BTreeMap::new(), "t", &mut log, began, 0).unwrap();
         record::hlog::measured_part(&log[..], "t").unwrap()
     };
     assert_eq!(part(&[1_000, 410_000_000 - 1]), (0.0, 0.41));
@@ -249,17 +249,22 @@ fn the_last_interval_ends_with_its_last_sample() {
     assert_eq!(part(&[1_000, 999_999_999]), (0.0, 1.0));
 }
 
-/// Segments of a stamped order are in the log beside its stages, and those without stamps are not.
+/// Values of some samples beside their stages are in the log, and a series without a value is not.
 #[test]
-fn segments_of_stamped_orders_are_series() {
+fn what_some_samples_have_beside_their_stages_is_series() {
     let samples = [sample(), Sample { number: sample().number + 1, ..sample() }];
-    let stamped = HashMap::from([(sample().number, [Some(7), Some(8), None, None])]);
+    let of = |name: &'static str, lengths: Vec<Option<u64>>| Aside {
+        series: vec![Series::new(name, Kind::Service), Series::new("empty", Kind::Service)],
+        lengths: HashMap::from([(sample().number, lengths)]),
+    };
+    let nothing = Aside { lengths: HashMap::new(), ..of("nothing", Vec::new()) };
+    let asides = [nothing, of("one", vec![Some(7), None]), of("other", vec![Some(8), None])];
     let (mut log, none) = (Vec::new(), BTreeMap::new());
-    write_log((&samples, &stamped), &none, "t", &mut log, SystemTime::UNIX_EPOCH, 0).unwrap();
+    write_log((&samples, &asides), &none, "t", &mut log, SystemTime::UNIX_EPOCH, 0).unwrap();
     let totals = record::hlog::totals(&log[..]).unwrap();
     let count = |tag: &str| totals.get(tag).map(|values| (values.len(), values.max()));
-    assert_eq!(count("t.application_to_queue.service"), Some((1, 7)));
-    assert_eq!(count("t.queue_to_driver.service"), Some((1, 8)));
-    assert_eq!(count("t.driver_to_kernel.service"), None);
+    assert_eq!(count("t.one.service"), Some((1, 7)));
+    assert_eq!(count("t.other.service"), Some((1, 8)));
+    assert_eq!((count("t.empty.service"), count("t.nothing.service")), (None, None));
     assert_eq!(count("t.tick_to_trade.service").map(|(count, _)| count), Some(2));
 }

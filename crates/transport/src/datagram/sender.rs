@@ -1,6 +1,7 @@
 //! The sending side of [`crate::datagram`].
 
 use crate::datagram::{DatagramError, bind};
+use crate::stamps::{self, KernelStamps};
 use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::SndBuf;
@@ -40,6 +41,8 @@ pub enum SendOutcome {
 /// A socket that datagrams leave by. Never blocks.
 pub struct DatagramSender {
     socket: UdpSocket,
+    /// Datagrams that the kernel was asked to stamp.
+    stamped: u32,
 }
 
 impl DatagramSender {
@@ -62,7 +65,7 @@ impl DatagramSender {
             socket.set_multicast_ttl_v4(options.multicast_hops).map_err(failed)?;
             socket.set_multicast_loop_v4(true).map_err(failed)?;
         }
-        Ok(DatagramSender { socket })
+        Ok(DatagramSender { socket, stamped: 0 })
     }
 
     /// Where what is sent comes from.
@@ -81,6 +84,25 @@ impl DatagramSender {
             Err(error) if is_full(&error) => SendOutcome::Full,
             Err(error) => SendOutcome::Failed(error),
         }
+    }
+
+    /// Has the kernel stamp what is sent until [`DatagramSender::departure`]. It is a system call,
+    /// so make it before your own stamp. Returns whether the kernel can.
+    pub fn stamp_next(&self) -> bool {
+        stamps::ask(&self.socket, true).is_ok()
+    }
+
+    /// The stamps of the datagram that was sent since then, if they are there already. Makes some
+    /// system calls. `is_sent`: whether the kernel took it.
+    pub fn departure(&mut self, is_sent: bool) -> KernelStamps {
+        let mut departure = KernelStamps::default();
+        // It can't fail where it did not fail before.
+        let _ = stamps::ask(&self.socket, false);
+        if is_sent {
+            departure.sent(&self.socket, self.stamped);
+            self.stamped = self.stamped.wrapping_add(1);
+        }
+        departure
     }
 }
 
@@ -104,4 +126,31 @@ fn sending_with(address: SocketAddr, send_buffer_bytes: usize) -> Result<UdpSock
 pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
         || error.raw_os_error() == Some(Errno::ENOBUFS as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only datagrams that were to be stamped are, and each has its own stamps.
+    #[test]
+    fn a_datagram_is_stamped_on_its_way_out_where_that_is_asked() {
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = receiver.local_addr().unwrap();
+        let any = "127.0.0.1:0".parse().unwrap();
+        let mut sender = DatagramSender::bind(any, &SendOptions::default()).unwrap();
+        if !sender.stamp_next() {
+            testing::skip!(Kernel, "SO_TIMESTAMPING");
+        }
+        let _ = sender.departure(false);
+        for _ in 0..3 {
+            assert!(matches!(sender.send(to, b"plain"), SendOutcome::Whole));
+            assert!(sender.stamp_next());
+            let before_ns = clock::wall_ns();
+            let sent = sender.send(to, b"stamped");
+            let stamps = sender.departure(matches!(sent, SendOutcome::Whole));
+            let times = [Some(before_ns), stamps.queued_ns, stamps.driver_ns].map(Option::unwrap);
+            assert!(times.is_sorted() && times[2] <= clock::wall_ns(), "{times:?}");
+        }
+    }
 }

@@ -100,6 +100,7 @@ struct RawChannel<'a> {
     address: Slot<Text<'a>>,
     depth: Slot<Text<'a>>,
     instrument_code: Slot<Text<'a>>,
+    stamp_every: Slot<i64>,
 }
 
 impl<'a> Fields<'a> for RawChannel<'a> {
@@ -109,6 +110,7 @@ impl<'a> Fields<'a> for RawChannel<'a> {
             "address" => value.text(&mut self.address),
             "depth" => value.text(&mut self.depth),
             "instrument_code" => value.text(&mut self.instrument_code),
+            "stamp_every" => value.integer(&mut self.stamp_every),
             _ => value.skip(),
         }
     }
@@ -298,11 +300,15 @@ impl<'a> RawChannel<'a> {
             Slot::Absent => None,
             _ => Some(instrument_code(&mut self.instrument_code, "channels[].instrument_code")?),
         };
+        let field = "channels[].stamp_every";
+        let expected = "a number of datagrams";
+        let stamp_every = self.stamp_every.take_optional(field)?.map(u32::try_from).transpose();
         Ok(Channel {
             name,
             address: optional(&self.address, "channels[].address", address)?,
             depth: optional(&self.depth, "channels[].depth", depth)?,
             instrument_code,
+            stamp_every: stamp_every.map_err(|_| MessageFault::WrongKind { field, expected })?,
         })
     }
 }

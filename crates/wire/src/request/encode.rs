@@ -40,6 +40,10 @@ pub fn encode_subscribe(out: &mut Vec<u8>, channels: &[Channel<'_>]) {
         }
         write_text(out, br#","depth":"#, channel.depth.map(|depth| depth.name()));
         write_text(out, br#","instrument_code":"#, channel.instrument_code.as_deref());
+        if let Some(every) = channel.stamp_every {
+            out.extend_from_slice(br#","stamp_every":"#);
+            write_u64(out, every.into());
+        }
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");

@@ -87,12 +87,21 @@ pub struct Channel<'a> {
     pub depth: Option<Depth>,
     /// For `BOOK`, `TRADES` and `TOP`: the instrument.
     pub instrument_code: Option<Cow<'a, str>>,
+    /// For `FEED`, from an operator: the exchange's kernel stamps one of so many datagrams on its
+    /// way out; `None` or 0: none. `DESCRIBE` returns the stamps.
+    pub stamp_every: Option<u32>,
 }
 
 impl<'a> Channel<'a> {
     /// A channel with only a name, such as `ORDERS`.
     pub fn named(name: impl Into<Cow<'a, str>>) -> Channel<'a> {
-        Channel { name: name.into(), address: None, depth: None, instrument_code: None }
+        Channel {
+            name: name.into(),
+            address: None,
+            depth: None,
+            instrument_code: None,
+            stamp_every: None,
+        }
     }
 }
 

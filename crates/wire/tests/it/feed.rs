@@ -39,6 +39,10 @@ fn requests_about_the_feed_have_their_golden_bytes() {
     let book = |name| Channel { instrument_code: Some("BTC_USDT".into()), ..Channel::named(name) };
     let channels = vec![feed(Depth::Levels), book("BOOK"), book("TRADES"), book("TOP")];
     same_request(vector!("subscribe_market_data.json"), Request::Subscribe { channels });
+    let stamped =
+        br#"{"type":"SUBSCRIBE","channels":[{"name":"FEED","depth":"ORDERS","stamp_every":64}]}"#;
+    let channels = vec![Channel { stamp_every: Some(64), ..feed(Depth::Orders) }];
+    same_request(stamped, Request::Subscribe { channels });
     same_request(vector!("feed_replay.json"), Request::FeedReplay { from: 1001, count: 20 });
     same_request(vector!("feed_snapshot.json"), Request::FeedSnapshot);
     same_request(vector!("flow_start.json"), Request::StartFlow);
@@ -58,6 +62,10 @@ fn what_a_request_about_the_feed_must_not_say() {
     assert_eq!(
         rejected(r#"{"type":"SUBSCRIBE","channels":[{"name":"FEED","depth":"L3"}]}"#),
         MessageFault::UnknownValue { field: "channels[].depth", allowed: "ORDERS, LEVELS" }
+    );
+    assert_eq!(
+        rejected(r#"{"type":"SUBSCRIBE","channels":[{"name":"FEED","stamp_every":-1}]}"#),
+        named("channels[].stamp_every", "a number of datagrams")
     );
     assert_eq!(
         rejected(r#"{"type":"FEED_REPLAY","from":-1,"count":1}"#),
@@ -204,8 +212,17 @@ fn notices_have_their_golden_bytes() {
             "utc": {"bound_ns": null, "from": "", "why": "there is no chrony here", "ptp_clocks": []},
         }),
         machine: serde_json::Value::Null,
+        departures: None,
     };
-    same(vector!("description.json"), Notice::Description(Box::new(description)));
+    same(vector!("description.json"), Notice::Description(Box::new(description.clone())));
+    let datagrams = vec![[69_959, 0, 1_795]];
+    let departures = Some(Departures { bound_ns: 90, clock_steps: 0, datagrams });
+    let stamped = Notice::Description(Box::new(Description { departures, ..description }));
+    let mut bytes = Vec::new();
+    encode_notice(&mut bytes, &stamped);
+    assert_eq!(decode_notice(&bytes), Ok(stamped));
+    let end = r#","departures":{"bound_ns":90,"clock_steps":0,"datagrams":[[69959,0,1795]]}}"#;
+    assert!(bytes.ends_with(end.as_bytes()), "{}", String::from_utf8_lossy(&bytes));
     // Orders and market data are not notices; the reply decoder leaves notices to this one.
     assert!(decode_notice(vector!("booked.json")).is_err());
     let reply = decode_reply(vector!("flow_ended.json")).unwrap();

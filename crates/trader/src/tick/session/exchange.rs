@@ -81,14 +81,17 @@ impl ExchangeSession {
     }
 
     /// Subscribes to reports of orders, and to the feed: at this address, or with the exchange's
-    /// group.
+    /// group. Its kernel stamps one of `stamp_every` datagrams on its way out (0: none).
     pub(crate) fn subscribe(
         &mut self,
         stream: &mut Connection,
         address: Option<SocketAddr>,
+        stamp_every: u64,
     ) -> io::Result<FeedSubscription> {
         let depth = Some(Depth::Orders);
-        let feed = Channel { address, depth, ..Channel::named("FEED") };
+        let stamped = u32::try_from(stamp_every).unwrap_or(u32::MAX);
+        let stamp_every = Some(stamped).filter(|every| *every > 0);
+        let feed = Channel { address, depth, stamp_every, ..Channel::named("FEED") };
         let channels = [Channel::named("ORDERS"), feed];
         self.web.send(stream, |out| encode_subscribe(out, &channels))?;
         let feed = self.web.wait_for(stream, "SUBSCRIBE", |reply, _| match reply {
