@@ -7,8 +7,8 @@ use crate::timed::StepTimer;
 use clock::Clock;
 use clock::random::SplitMix64;
 use clock::recorder::{self, SECONDS_IN_MEMORY_MAX, Series};
-use host::HostError;
 use host::measuring::{Measuring, MeasuringError, Reporter};
+use host::{HostError, Root};
 use plan::process::endpoint::{DATAGRAMS, EndpointPlan, PROBES, SERIES, series_of};
 use plan::segments::SEGMENTS;
 use plan::tables::endpoint::Protocol;
@@ -204,6 +204,11 @@ impl<'a> Probing<'a> {
             format!("{address} of {} could not be reached and is not probed: {why}", plan.target)
         };
         notes.extend(failed.into_iter().map(unreached));
+        let hint = |route: &Route| {
+            let hint = host::instance::zone_hint(&Root::system(), route.address.ip())?;
+            Some(format!("{} {hint}", route.address))
+        };
+        notes.extend(routes.iter().filter_map(hint));
         if routes.len() > 1 {
             let segments = if tools.segments.is_some() { SEGMENTS.len() } else { 0 };
             for (at, route) in routes.iter_mut().enumerate() {

@@ -14,7 +14,7 @@ pub mod ethtool;
 pub mod fingerprint;
 #[allow(unsafe_code)]
 pub mod huge_pages;
-mod instance;
+pub mod instance;
 pub mod interrupts;
 pub mod kernel_list;
 mod maps;
