@@ -16,6 +16,16 @@ use crate::place::Place;
 use crate::system::{Machine, System};
 use crate::watch::Activity;
 
+/// How long an interface's driver keeps interrupts off while packets come
+/// (Documentation/networking/napi.rst: IRQ mitigation).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deferral {
+    /// Empty polls after which interrupts are on again (`napi_defer_hard_irqs`).
+    pub polls: u64,
+    /// Time to the next poll meanwhile, ns (`gro_flush_timeout`).
+    pub timeout_ns: u64,
+}
+
 /// Facts and measurements. All checks are functions of this alone.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
@@ -35,6 +45,8 @@ pub struct Inspection {
     pub nic_nodes: BTreeMap<String, usize>,
     /// Attributes of each network interface that only `ethtool` shows, by its names.
     pub nic_attributes: BTreeMap<String, BTreeMap<String, u64>>,
+    /// By interface, how long its driver keeps interrupts off; of those that say it.
+    pub nic_deferral: BTreeMap<String, Deferral>,
     /// Clocks of this machine, and programs that set them.
     pub time: TimeSources,
     /// Resource limits and capabilities of this process.
@@ -68,6 +80,7 @@ impl Inspection {
             interrupts: host::interrupts::read(root),
             nic_nodes: nic_nodes(root),
             nic_attributes,
+            nic_deferral: nic_deferral(root),
             time: TimeSources::read(root),
             permissions: Permissions::read(root),
             real_time: None,
@@ -111,6 +124,17 @@ impl Inspection {
         let words = self.boot_words();
         words.iter().rfind(|word| word.key() == key).map(|word| word.value().to_owned())
     }
+}
+
+fn nic_deferral(root: &Root) -> BTreeMap<String, Deferral> {
+    const NET: &str = "sys/class/net";
+    let names = root.names(NET).unwrap_or_default().into_iter();
+    let of_nic = |nic: String| {
+        let value = |file: &str| root.read_value(format!("{NET}/{nic}/{file}"));
+        let (polls, timeout_ns) = (value("napi_defer_hard_irqs")?, value("gro_flush_timeout")?);
+        Some((nic, Deferral { polls, timeout_ns }))
+    };
+    names.filter(|nic| nic != "lo").filter_map(of_nic).collect()
 }
 
 fn nic_attributes(root: &Root, machine: &Fingerprint) -> BTreeMap<String, BTreeMap<String, u64>> {

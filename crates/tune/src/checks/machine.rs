@@ -6,7 +6,7 @@ use host::topology::format_core_list;
 use record::doctor::Grade;
 use record::machine::Nic;
 
-use crate::inspection::Inspection;
+use crate::inspection::{Deferral, Inspection};
 use crate::setting::Judgement;
 use crate::settings::rules::cores;
 
@@ -197,6 +197,35 @@ pub(crate) fn nic_node(seen: &Inspection) -> Judgement {
         (Grade::Ok, "the NICs are on the measured cores' node".to_owned())
     } else {
         (Grade::Warn, format!("{}, {} are not", far.join(", "), cores(&seen.cores)))
+    }
+}
+
+/// A time-out that is as long as a path, ns: what nobody polls waits for it.
+const TIMEOUT_NS_MAX: u64 = 50_000;
+
+/// With interrupts off between polls, a packet waits for the time-out, or for ever.
+pub(crate) fn nic_deferral(seen: &Inspection) -> Judgement {
+    if seen.nic_deferral.is_empty() {
+        return (Grade::Unknown, "no interface says it".to_owned());
+    }
+    let has = |is_one: fn(&Deferral) -> bool| -> Vec<&str> {
+        let all = seen.nic_deferral.iter();
+        all.filter(|(_, deferral)| is_one(deferral)).map(|(name, _)| name.as_str()).collect()
+    };
+    let stranding = has(|one| one.polls > 0 && one.timeout_ns == 0);
+    let slow = has(|one| one.polls > 0 && one.timeout_ns > TIMEOUT_NS_MAX);
+    let deferring = has(|one| one.polls > 0);
+    if !stranding.is_empty() {
+        let names = stranding.join(", ");
+        (Grade::Warn, format!("{names} defers interrupts without a time-out: packets strand"))
+    } else if !slow.is_empty() {
+        let longest = seen.nic_deferral.values().map(|one| one.timeout_ns).max().unwrap_or(0);
+        let (names, us) = (slow.join(", "), longest / 1000);
+        (Grade::Warn, format!("{names} defers interrupts for up to {us} us where nobody polls"))
+    } else if deferring.is_empty() {
+        (Grade::Ok, "interrupts are not deferred".to_owned())
+    } else {
+        (Grade::Ok, format!("{}: deferred for a short time", deferring.join(", ")))
     }
 }
 

@@ -229,3 +229,34 @@ fn nics_and_where_they_are() {
     "#]],
     );
 }
+
+#[test]
+fn interrupts_that_are_deferred_for_long_or_for_ever() {
+    let with = |polls, timeout_ns| {
+        let deferral = Deferral { polls, timeout_ns };
+        let quiet = ("eth1".to_owned(), Deferral::default());
+        let nic_deferral = BTreeMap::from([("eth0".to_owned(), deferral), quiet]);
+        Inspection { nic_deferral, ..Inspection::default() }
+    };
+    let machines = [
+        Inspection::default(),
+        with(0, 0),
+        // Without deferral the time-out only ends the joining of packets.
+        with(0, 200_000),
+        with(2, 0),
+        with(2, 10_000),
+        with(2, 200_000),
+    ];
+    check(
+        nic_deferral,
+        &machines,
+        expect![[r#"
+            unknown: no interface says it
+            ok: interrupts are not deferred
+            ok: interrupts are not deferred
+            warn: eth0 defers interrupts without a time-out: packets strand
+            ok: eth0: deferred for a short time
+            warn: eth0 defers interrupts for up to 200 us where nobody polls
+        "#]],
+    );
+}

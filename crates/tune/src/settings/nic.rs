@@ -123,13 +123,15 @@ pub(super) static SETTINGS: [Setting; 15] = [
     Setting {
         id: "nic.napi_defer",
         tier: 3,
-        wanted: "2 polls and 200 us, beside busy polling only",
+        wanted: "2 polls and 10 us, beside busy polling only",
         why: "With busy polling, interrupts stay off between polls. Without it each packet waits \
-              for the time-out.",
-        cost: "Packets wait up to 200 us where nobody polls.",
-        what_to_do: "Write 2 to napi_defer_hard_irqs and 200000 to gro_flush_timeout of \
+              for the time-out. On ENA 0 strands packets in a pause of the polls, and 200 us \
+              became the path.",
+        cost: "Packets wait up to 10 us where nobody polls.",
+        what_to_do: "Write 2 to napi_defer_hard_irqs and 10000 to gro_flush_timeout of \
               /sys/class/net/NIC.",
-        source: "Documentation/networking/napi.rst: IRQ mitigation",
+        source: "Documentation/networking/napi.rst: IRQ mitigation; AWS's \
+              trading-latency-benchmark, networking_benchmarks/af_xdp",
         removes: &["irq.NAME", "softirq.net_rx"],
         scope: Scope::Nic,
         risk: Risk::Medium,

@@ -302,7 +302,7 @@ pub(crate) fn xps(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> {
 }
 
 pub(crate) fn napi_defer(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> {
-    let files = [("napi_defer_hard_irqs", "2"), ("gro_flush_timeout", "200000")];
+    let files = [("napi_defer_hard_irqs", "2"), ("gro_flush_timeout", "10000")];
     each_nic(goal, |nic| {
         let path = |file: &str| format!("{NET}/{nic}/{file}");
         let there = files.iter().filter(|(file, _)| root.exists(path(file)));

@@ -80,6 +80,7 @@ fn a_graviton_guest() {
             warn sched.fair_server: 50000000 ns of each second are kept for other threads
             warn net.busy_poll: off
             warn net.busy_read: off
+            unknown nic.deferral: no interface says it
             unknown cpu.governor: the frequency is the hypervisor's or the firmware's: not seen from here
             ok cores.count: 4 of 4 may be used, 2-3 would be measured on
             ok cores.placement: cores 2-3 lie on one NUMA node, no two are siblings
@@ -144,6 +145,7 @@ fn nothing_at_all() {
             unknown kernel.release: the kernel's release can't be read
             unknown nic.driver: the interfaces can't be listed
             unknown nic.node: the NUMA nodes can't be read
+            unknown nic.deferral: no interface says it
             unknown permission.real_time: capabilities and limits can't be read
             unknown kernel.isolcpus: can't be read here
             unknown kernel.nohz_full: can't be read here

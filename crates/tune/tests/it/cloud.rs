@@ -106,6 +106,7 @@ fn a_nitro_guest() {
             warn limit.memlock: 8388608 bytes at most
             warn net.busy_poll: off
             warn net.busy_read: off
+            unknown nic.deferral: no interface says it
             unknown cpu.governor: the frequency is the hypervisor's or the firmware's: not seen from here
             ok cores.count: 4 of 4 may be used, 0-1 would be measured on
             ok cores.placement: cores 0-1 lie on one NUMA node, no two are siblings
@@ -231,6 +232,7 @@ fn a_container() {
             warn thp.enabled: always
             unknown time.source: a container doesn't see which program sets its host's clock
             unknown irq.came: the interrupts can't be read
+            unknown nic.deferral: no interface says it
             unknown workqueue.cpumask: can't be read here
             unknown kernel.mitigations: the kernel doesn't say
             unknown irq.affinity: can't be read here

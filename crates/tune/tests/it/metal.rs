@@ -96,6 +96,7 @@ fn tuned() {
         expect![[r#"
             fit on [2, 3]
             warn time.source: no program sets the wall clock
+            unknown nic.deferral: no interface says it
             ok cores.count: 8 of 8 may be used, 2-3 would be measured on
             ok cores.placement: cores 2-3 lie on one NUMA node, no two are siblings
             ok cgroup.cpu_max: no limit
@@ -266,6 +267,7 @@ fn untuned() {
             warn ksm.run: runs
             warn net.busy_poll: off
             warn net.busy_read: off
+            unknown nic.deferral: no interface says it
             ok cores.count: 8 of 8 may be used, 1,3 would be measured on
             ok cores.placement: cores 1,3 lie on one NUMA node, no two are siblings
             ok cgroup.cpu_max: no limit
