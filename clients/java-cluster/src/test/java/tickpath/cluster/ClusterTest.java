@@ -8,6 +8,7 @@ import com.google.gson.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -21,6 +22,7 @@ import tickpath.shared.ClientException;
 class ClusterTest {
     private static final EngineShape SHAPE = new EngineShape(1, 20_000, 1_000, 10, 10, 4);
     private static final long WAIT_SECONDS_MAX = 60;
+    private static final int ROUNDS = Integer.getInteger("tickpath.rounds", 2);
 
     @TempDir
     Path directory;
@@ -55,7 +57,7 @@ class ClusterTest {
     }
 
     /** All members have the same state: that of a replay of what was acknowledged. */
-    private static long compare(final Members members, final Load load) throws ClientException {
+    private static long compare(final Members members, final Load load) {
         final long checkpoint = load.checkpoint();
         settle(members, load);
         until(members, load, "the checkpoint on all members", () -> {
@@ -66,7 +68,7 @@ class ClusterTest {
             }
             return true;
         });
-        final String replayed = String.format("%016x", load.replay(SHAPE));
+        final String replayed = String.format("%016x", load.replay());
         for (int member = 0; member < Members.COUNT; member++) {
             for (final String hash : members.checkpoint(member, checkpoint)) {
                 assertEquals(replayed, hash, "member " + member);
@@ -75,25 +77,55 @@ class ClusterTest {
         return checkpoint;
     }
 
+    /** The fault of a member in a round. */
+    private enum Fault {
+        /** It is killed, and started again once all replies are there. */
+        KILLED,
+        /** It is held up for longer than the heartbeat's timeout, and goes on. */
+        HELD_UP
+    }
+
+    /**
+     * The first rounds kill and hold up the leader; -Drounds=N adds others, of any member.
+     */
     @Test
-    void aKilledLeaderLosesAndDoublesNothingThatWasAcknowledged()
-            throws ClientException, IOException {
+    void aMemberThatIsKilledOrHeldUpLosesAndDoublesNothingThatWasAcknowledged() throws Exception {
+        final Random random = new Random(36);
         try (Members members = new Members(directory, SHAPE);
                 Load load = new Load(members.cluster())) {
             members.startAll();
             until(members, load, "a leader", load::isReady);
-            for (int round = 0; round < 2; round++) {
+            for (int round = 0; round < ROUNDS; round++) {
+                final boolean atLeader = round < 2 || random.nextBoolean();
+                final Fault fault = Fault.values()[round < 2 ? round : random.nextInt(2)];
                 send(members, load, 2_000);
                 final int leader = load.leader();
-                assertTrue(load.unanswered() > 0, "the leader must die while commands are on their way");
-                members.kill(leader);
-                send(members, load, 2_000);
-                settle(members, load);
-                assertTrue(load.leader() != leader, "another member leads");
-                members.start(leader);
+                final int member = atLeader ? leader : (leader + 1 + random.nextInt(2)) % Members.COUNT;
+                assertTrue(load.unanswered() > 0, "commands must be on their way");
+                strike(members, load, member, fault);
+                if (atLeader) {
+                    assertTrue(load.leader() != leader, "another member leads");
+                }
+                compare(members, load);
             }
-            compare(members, load);
         }
+    }
+
+    private static void strike(final Members members, final Load load, final int member, final Fault fault)
+            throws IOException {
+        if (fault == Fault.KILLED) {
+            members.kill(member);
+            send(members, load, 2_000);
+            settle(members, load);
+            members.start(member);
+            return;
+        }
+        members.signal(member, "STOP");
+        final long heldUntil = System.nanoTime() + 4 * members.cluster().heartbeatTimeoutNs();
+        send(members, load, 2_000);
+        settle(members, load);
+        until(members, load, "the end of the hold", () -> System.nanoTime() - heldUntil > 0);
+        members.signal(member, "CONT");
     }
 
     @Test

@@ -29,18 +29,23 @@ final class Load implements AutoCloseable {
     private final Aeron aeron;
     private final Gateway gateway;
     private final Random random = new Random(SEED);
-    private final TreeMap<Long, Acknowledged> byNumber;
+    /** Commands that are not replayed yet. */
+    private final TreeMap<Long, Acknowledged> byNumber = new TreeMap<>();
+
+    /** Has applied all commands before those; its memory is the process's until it ends. */
+    private final NativeEngine replayed;
+
     /** Ids of orders that were booked, and perhaps are still open. */
     private final ArrayDeque<long[]> booked = new ArrayDeque<>();
 
     private long lastNumber;
 
-    Load(final ClusterFile cluster) {
-        this(cluster, new TreeMap<>(), 0);
+    Load(final ClusterFile cluster) throws ClientException {
+        this(cluster, NativeEngine.create(cluster.engine()), 0);
     }
 
-    private Load(final ClusterFile cluster, final TreeMap<Long, Acknowledged> byNumber, final long lastNumber) {
-        this.byNumber = byNumber;
+    private Load(final ClusterFile cluster, final NativeEngine replayed, final long lastNumber) {
+        this.replayed = replayed;
         this.lastNumber = lastNumber;
         final String directory = Path.of("/dev/shm")
                 .resolve("tickpath-cluster-load-" + ProcessHandle.current().pid() + "-" + System.nanoTime())
@@ -54,9 +59,9 @@ final class Load implements AutoCloseable {
         gateway = new Gateway(GATEWAY, aeron, cluster, "127.0.0.1", this::onReply);
     }
 
-    /** The same gateway as a new process, which knows what was acknowledged but not its numbers. */
+    /** The same gateway as a new process, which must continue the numbers without being told. */
     Load resumed(final ClusterFile cluster) {
-        return new Load(cluster, byNumber, lastNumber);
+        return new Load(cluster, replayed, lastNumber);
     }
 
     boolean isReady() {
@@ -137,29 +142,26 @@ final class Load implements AutoCloseable {
     }
 
     /**
-     * Applies what was acknowledged to an engine of its own, in the order of the cluster. Every
-     * command must be there once and have had the same events.
+     * Applies what was acknowledged since the last call to an engine of its own, in the order of
+     * the cluster. Every command must be there once and have had the same events.
      *
      * @return the state hash
      */
-    long replay(final EngineShape shape) throws ClientException {
-        long sequence = 0;
-        try (NativeEngine engine = NativeEngine.create(shape)) {
-            for (final var entry : byNumber.entrySet()) {
-                final Acknowledged command = entry.getValue();
-                assertTrue(command.isComplete, () -> "no reply: " + entry.getKey());
-                if (command.record != null) {
-                    // One gateway: its order is the cluster's.
-                    sequence++;
-                    engine.apply(command.record, 0, command.timeNs);
-                    final byte[] events = new byte[engine.output().capacity()];
-                    engine.output().getBytes(0, events);
-                    assertArrayEquals(events, command.events, () -> "events of " + entry.getKey());
-                }
-                assertEquals(sequence, command.sequence, () -> "lost or doubled before " + entry.getKey());
+    long replay() {
+        while (!byNumber.isEmpty()) {
+            final var entry = byNumber.pollFirstEntry();
+            final Acknowledged command = entry.getValue();
+            assertTrue(command.isComplete, () -> "no reply: " + entry.getKey());
+            if (command.record != null) {
+                // One gateway: its order is the cluster's.
+                replayed.apply(command.record, 0, command.timeNs);
+                final byte[] events = new byte[replayed.output().capacity()];
+                replayed.output().getBytes(0, events);
+                assertArrayEquals(events, command.events, () -> "events of " + entry.getKey());
             }
-            return engine.stateHash();
+            assertEquals(replayed.sequence(), command.sequence, () -> "lost or doubled before " + entry.getKey());
         }
+        return replayed.stateHash();
     }
 
     @Override

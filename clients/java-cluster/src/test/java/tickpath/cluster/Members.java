@@ -1,5 +1,6 @@
 package tickpath.cluster;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import com.google.gson.JsonObject;
@@ -146,6 +147,13 @@ final class Members implements AutoCloseable {
     /** SIGKILL, and the wait for it. */
     void kill(final int member) {
         processes[member].destroyForcibly().onExit().join();
+    }
+
+    /** Holds a member up, or lets it go on: SIGSTOP, SIGCONT. */
+    void signal(final int member, final String signal) throws IOException {
+        final Process kill =
+                new ProcessBuilder("kill", "-" + signal, Long.toString(processes[member].pid())).start();
+        assertEquals(0, kill.onExit().join().exitValue());
     }
 
     void killAll() {
