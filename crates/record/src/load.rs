@@ -63,6 +63,27 @@ impl KernelStamped {
     }
 }
 
+/// A change to another exchange in mid-run, as the client saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Outage {
+    /// When the client gave up the connection, ns after the begin of the measured part.
+    pub lost_ns: u64,
+    /// From the last answer before to the first answer after, ns.
+    pub silence_ns: u64,
+    /// From giving up the connection until logged on at the next exchange, ns.
+    pub connecting_ns: u64,
+    /// Messages that were written, and not answered by the lost exchange.
+    pub unanswered: u64,
+    /// Those of them that the next exchange has: answered late.
+    pub accepted_late: u64,
+    /// Those that it doesn't have: never accepted, or an order that its own cancel ended.
+    pub rejected: u64,
+    /// Cancels that were sent again, because their order is open.
+    pub sent_again: u64,
+}
+
 /// Messages sent and received, over the measured part of one or several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -110,6 +131,9 @@ pub struct Load {
     /// Messages that the kernel stamped; absent if it was not asked to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamped: Option<KernelStamped>,
+    /// Changes to another exchange, of all runs in order; empty without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
     /// Mean lengths of the messages.
     pub message_bytes: MessageBytes,
     /// Messages sent in the warm-up, which do not count.

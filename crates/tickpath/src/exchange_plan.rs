@@ -4,7 +4,7 @@ use crate::cli::ExchangeArguments;
 use crate::plant;
 use clap::{Args, FromArgMatches};
 use host::Cores;
-use plan::process::exchange::{End, ExchangePlan, FollowerPlan, JournalPlan};
+use plan::process::exchange::{End, ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
 use std::path::PathBuf;
 
 /// The arguments that a run's plan stands for.
@@ -21,6 +21,7 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
     }
     match plan.end {
         End::Exchange(book) => {
+            let book = *book;
             arguments.any_token = true;
             arguments.tls.tls_self_signed = book.tls;
             arguments.book = book.book;
@@ -29,11 +30,15 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
             arguments.connections_max = Some(book.connections_max);
             arguments.replay_inputs_max = book.replay_inputs_max;
             arguments.inject = book.inject.words();
-            if let Some(JournalPlan { directory, follower }) = book.journal {
+            if let Some(JournalPlan { directory, follower, standby }) = book.journal {
                 arguments.journal = Some(PathBuf::from(directory));
                 if let Some(FollowerPlan { address, mode }) = follower {
                     arguments.replicate.replicate = Some(mode);
                     arguments.replicate.follower = Some(address);
+                }
+                if let Some(StandbyPlan { listen, silence_ms }) = standby {
+                    arguments.standby.standby = Some(listen);
+                    arguments.standby.standby_seconds = silence_ms as f64 / 1e3;
                 }
             }
         }

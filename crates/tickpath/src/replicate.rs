@@ -123,8 +123,8 @@ pub(crate) fn tell_followed(event: &FollowEvent<'_>) {
             eprintln!("the copy is complete: takes over after a silence of {silence:?}");
         }
         FollowEvent::MayLead(false, _) => eprintln!(
-            "warning: the copy may lack acknowledged orders, so this standby does not take over: \
-             wait until it has caught up, and use --replicate sync at the other exchange"
+            "the copy may lack acknowledged orders, so this standby does not take over: wait until \
+             it has caught up, and use --replicate sync at the other exchange"
         ),
     }
 }

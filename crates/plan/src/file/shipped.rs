@@ -7,6 +7,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("order-to-ack-400k", include_str!("../../../../scenarios/order-to-ack-400k.toml")),
     ("tls", include_str!("../../../../scenarios/tls.toml")),
     ("dialects", include_str!("../../../../scenarios/dialects.toml")),
+    ("failover", include_str!("../../../../scenarios/failover.toml")),
     ("two-zones", include_str!("../../../../scenarios/two-zones.toml")),
     ("endpoint", include_str!("../../../../scenarios/endpoint.toml")),
     ("stacks", include_str!("../../../../scenarios/stacks.toml")),

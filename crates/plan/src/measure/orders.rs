@@ -7,11 +7,27 @@ use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::segments::SEGMENTS;
 use crate::tables::load::Model;
-use crate::tables::replica::{ROUND_TRIP_US_MAX, Replicate};
+use crate::tables::replica::{Failure, ROUND_TRIP_US_MAX, Replicate, STANDBY_MS};
 use crate::tables::subject::{Dialect, Subject};
 
 /// The kind.
 pub(crate) struct Orders;
+
+/// An exchange can only fail in mid-run if a standby can go on, and our client with it.
+fn check_failure(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+    if subject.failure == Failure::None {
+        return Ok(());
+    }
+    let (key, failure) = (key_of(subject, "failure"), subject.failure);
+    let require = |holds, why| require(holds, &key, failure, why);
+    require(subject.replicate == Replicate::Sync, "a standby needs subject.replicate = \"sync\"")?;
+    let has_own_client = subject.command.is_empty() && subject.dialect == Dialect::Json;
+    require(has_own_client, "only tickpath's own client over JSON goes on at a standby")?;
+    let shows = scenario.load.model == Model::Open && scenario.load.stamp_every == 0;
+    require(shows, "use load.model = \"open\", whose schedule shows the gap, without stamp_every")?;
+    let is_near = scenario.follower.round_trip_us == 0;
+    Ok(require(is_near, "a standby is no planted distance away; set follower.round_trip_us = 0")?)
+}
 
 impl Measurement for Orders {
     fn keys(&self, _model: Model) -> &'static [&'static str] {
@@ -34,6 +50,7 @@ impl Measurement for Orders {
             "subject.tls",
             "subject.dialect",
             "subject.replicate",
+            "subject.failure",
             "subject.inject",
         ]
     }
@@ -88,10 +105,12 @@ impl Measurement for Orders {
         )?;
         let (key, round_trip_us) = ("follower.round_trip_us", scenario.follower.round_trip_us);
         within(key, round_trip_us, 0..=ROUND_TRIP_US_MAX, "{} us")?;
+        within("follower.standby_ms", scenario.follower.standby_ms, STANDBY_MS, "{} ms")?;
         checks::exchange(scenario)
     }
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        check_failure(scenario, subject)?;
         let starts = scenario.exchange.start || subject.replicate == Replicate::Off;
         let why = "only an exchange that it starts gets a journal; leave it out";
         require(starts, &key_of(subject, "replicate"), subject.replicate, why)?;

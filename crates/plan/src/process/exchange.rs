@@ -33,7 +33,7 @@ pub struct ExchangePlan {
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// The exchange.
-    Exchange(BookPlan),
+    Exchange(Box<BookPlan>),
     /// The raw echo.
     Echo,
     /// The echo that only receives and sends.
@@ -72,6 +72,18 @@ pub struct JournalPlan {
     pub directory: String,
     /// Its follower, if it has one.
     pub follower: Option<FollowerPlan>,
+    /// The exchange that it waits to take over from, if there is one.
+    pub standby: Option<StandbyPlan>,
+}
+
+/// A standby's part of its plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StandbyPlan {
+    /// Where it follows; port 0: any free one.
+    pub listen: String,
+    /// Silence after which it takes over, ms.
+    pub silence_ms: u64,
 }
 
 /// A follower that already runs.
@@ -125,11 +137,12 @@ mod tests {
                     address: "127.0.0.1:8890".to_owned(),
                     mode: "sync".to_owned(),
                 }),
+                standby: Some(StandbyPlan { listen: "127.0.0.1:0".to_owned(), silence_ms: 500 }),
             }),
             inject: Inject { delay_us: 5, ..Inject::default() },
         };
         let group = Some("239.255.0.1:26400".to_owned());
-        for end in [End::Exchange(book), End::Echo, End::Bare, End::Datagrams] {
+        for end in [End::Exchange(Box::new(book)), End::Echo, End::Bare, End::Datagrams] {
             let plan = ExchangePlan {
                 listen: "127.0.0.1:0".to_owned(),
                 backend: "spin".to_owned(),

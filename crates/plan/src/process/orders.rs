@@ -3,7 +3,7 @@
 
 use crate::faults::{DatagramHarm, Inject};
 use crate::range::{OutOfRange, require};
-use crate::tables::load::{Load, check_seconds};
+use crate::tables::load::{Load, Model, check_seconds};
 use crate::tables::network::Protocol;
 use crate::tables::one_way::OneWay;
 use crate::tables::subject::Dialect;
@@ -102,7 +102,8 @@ impl Wire {
 pub struct OrdersPlan {
     /// The subject's name: the first part of the tags in the .hlog.
     pub subject: String,
-    /// `HOST:PORT` of the exchange.
+    /// `HOST:PORT` of the exchange; several, separated by commas: the client goes on at another one
+    /// when it loses the exchange.
     pub target: String,
     /// The encoding of orders.
     #[serde(flatten)]
@@ -140,6 +141,11 @@ pub struct OrdersPlan {
 }
 
 impl OrdersPlan {
+    /// The addresses at which the exchange may be.
+    pub fn targets(&self) -> Vec<&str> {
+        self.target.split(',').map(str::trim).collect()
+    }
+
     /// Checks the parts of a plan that may be wrong.
     ///
     /// # Errors
@@ -160,6 +166,13 @@ impl OrdersPlan {
             "wire",
             "bare",
             "takes load.model = \"ping-pong\" with one account on one connection",
+        )?;
+        let is_open_json = self.wire == Wire::WebsocketJson && self.load.model == Model::Open;
+        require(
+            self.targets().len() == 1 || (is_open_json && self.load.stamp_every == 0),
+            "target",
+            &self.target,
+            "several addresses need load.model = \"open\", JSON and load.stamp_every = 0",
         )?;
         check_seconds(self.warm_up_seconds, self.seconds)?;
         self.load.check_schedule(self.warm_up_seconds, self.seconds)

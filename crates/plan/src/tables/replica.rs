@@ -6,14 +6,48 @@ use std::fmt;
 /// Longest round trip to a follower, us. The exchange takes a follower for lost that does not
 /// acknowledge for a second.
 pub const ROUND_TRIP_US_MAX: u64 = 500_000;
+/// Limits of the silence after which a standby takes over, ms. An exchange sends it a heartbeat
+/// each 50 ms.
+pub const STANDBY_MS: std::ops::RangeInclusive<u64> = 150..=10_000;
 
 /// `[follower]` of a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Follower {
     /// Round trip to the followers of `subject.replicate`, us: each acknowledgement is sent so much
     /// later.
     pub round_trip_us: u64,
+    /// Silence of an exchange with `subject.failure` after which its standby takes over, ms.
+    pub standby_ms: u64,
+}
+
+impl Default for Follower {
+    fn default() -> Follower {
+        Follower { round_trip_us: 0, standby_ms: 500 }
+    }
+}
+
+/// The loss of an exchange in the middle of the measured part. A standby takes over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Failure {
+    /// Nothing: it has no standby.
+    #[default]
+    None,
+    /// SIGKILL.
+    Kill,
+    /// SIGSTOP: its connections stay open.
+    Stop,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failure::None => "none",
+            Failure::Kill => "kill",
+            Failure::Stop => "stop",
+        })
+    }
 }
 
 /// How durable an acknowledged order is.

@@ -3,7 +3,7 @@
 use crate::faults::Inject;
 use crate::tables::fan_out::SendOrder;
 use crate::tables::network::Placement;
-use crate::tables::replica::Replicate;
+use crate::tables::replica::{Failure, Replicate};
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,8 @@ pub struct Subject {
     pub dialect: Dialect,
     /// Whether the exchange that is started for it has a journal, and a follower.
     pub replicate: Replicate,
+    /// How that exchange is lost in the middle of the measured part.
+    pub failure: Failure,
     /// For `network`: on which socket its thread runs, and where the interface's interrupts go.
     pub placement: Placement,
     /// For `network`: length of its requests and replies; 0: those of `[request]`.
@@ -82,6 +84,7 @@ impl Default for Subject {
             tls: false,
             dialect: Dialect::Json,
             replicate: Replicate::Off,
+            failure: Failure::None,
             placement: Placement::Baseline,
             message_bytes: 0,
             bulk_flows: 0,

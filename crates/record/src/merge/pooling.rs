@@ -162,6 +162,7 @@ pub fn load(loads: &[Load]) -> Load {
         blocks_late: sum(|load| load.blocks_late),
         datagrams: datagrams(loads),
         stamped: stamped(loads),
+        outages: loads.iter().flat_map(|load| load.outages.clone()).collect(),
         message_bytes: first.message_bytes,
         warm_up_sent: sum(|load| load.warm_up_sent),
         lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),

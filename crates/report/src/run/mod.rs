@@ -10,6 +10,7 @@ mod figures;
 mod holds;
 mod intensity;
 mod noise;
+mod outages;
 mod over_floor;
 mod page;
 mod stages;

@@ -8,6 +8,7 @@ use crate::run::fan_out;
 use crate::run::figures::percentile_name;
 use crate::run::intensity;
 use crate::run::noise;
+use crate::run::outages;
 use crate::run::over_floor::{self, AddedSeries};
 use crate::run::tick;
 use crate::text::grid::{Grid, cells};
@@ -35,6 +36,9 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
     engine::text(&mut out, record);
     if let Some(bulk) = bulk::grid(record) {
         bulk.text(&mut out);
+    }
+    if let Some(losses) = outages::grid(record) {
+        losses.text(&mut out);
     }
     fan_out::text(&mut out, record);
     size_fit(&mut out, record);

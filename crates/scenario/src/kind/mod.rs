@@ -4,6 +4,7 @@
 mod cores;
 mod endpoint;
 mod engine;
+mod failure;
 mod fan_out;
 mod ipc;
 mod network;

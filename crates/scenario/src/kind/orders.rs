@@ -2,8 +2,8 @@
 
 use crate::conduct::{ConductError, Entrant};
 use crate::evidence::{Evidence, Lengths, Outcome};
-use crate::kind::rules;
 use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
+use crate::kind::{failure, rules};
 use crate::launch::observer::Observer;
 use crate::launch::{Launch, MarketData, Ready};
 use crate::progress::Teller;
@@ -23,11 +23,18 @@ impl Runner for Orders {
         lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.with_exchange(MarketData::default(), |pid, ready| {
+        launch.with_exchange(MarketData::default(), |exchange, ready| {
             let wire = wire(launch, lengths)?;
-            observer
-                .during(launch, |teller| trade(launch, (pid, ready), wire, teller))
-                .map(Outcome::from)
+            let run =
+                || observer.during(launch, |teller| trade(launch, (exchange, ready), wire, teller));
+            let result = match exchange.zip(failure::signal(launch.failure())) {
+                None => run(),
+                Some((exchange, signal)) => {
+                    let run = failure::midway(launch, exchange, signal, run);
+                    run.map(failure::checked)
+                }
+            };
+            result.map(Outcome::from)
         })
     }
 

@@ -50,7 +50,23 @@ pub(crate) fn replies(evidence: &Evidence) -> (Verdict, String) {
     (held_if(load.lost == 0 && load.duplicated == 0), why)
 }
 
+/// Why counts are no rule where the exchange was lost in mid-run; `None` if it was not.
+fn after_a_loss(evidence: &Evidence) -> Option<(Verdict, String)> {
+    let load = &evidence.result.load;
+    let outages = load.outages.first().map(|_| load.outages.len())?;
+    let why = format!(
+        "{} lost; messages that the next one does not have are rejected ({} were), and it counts its \
+         own only",
+        counted(outages as u64, "exchange"),
+        load.rejected
+    );
+    Some((Verdict::NotApplicable, why))
+}
+
 pub(crate) fn accepted(evidence: &Evidence) -> (Verdict, String) {
+    if let Some(lost) = after_a_loss(evidence) {
+        return lost;
+    }
     let load = &evidence.result.load;
     let unexpected = counted_as(load.unexpected, "unexpected reply", "unexpected replies");
     let mut why = format!("{} rejected, {unexpected}", load.rejected);
@@ -110,6 +126,9 @@ pub(crate) fn clocks(evidence: &Evidence) -> (Verdict, String) {
 }
 
 pub(crate) fn accounted(evidence: &Evidence) -> (Verdict, String) {
+    if let Some(lost) = after_a_loss(evidence) {
+        return lost;
+    }
     let Some(exchange) = evidence.exchange else {
         return (Verdict::NotApplicable, no_exchange(evidence));
     };

@@ -13,6 +13,7 @@ use crate::evidence::Outcome;
 use crate::launch::client_result::Unreadable;
 use crate::launch::process::Interrupt;
 use crate::launch::process::Process;
+use crate::launch::replica::Standby;
 use crate::placement::ScenarioCores;
 use crate::progress::{Progress, Teller};
 use clock::Clock;
@@ -105,12 +106,13 @@ impl Launch<'_> {
         market_data: MarketData,
         client: impl FnOnce(Option<Pid>, Ready) -> Result<Outcome, ConductError>,
     ) -> Result<Outcome, ConductError> {
-        let replica = self.start_replica()?;
+        let mut replica = self.start_replica()?;
+        let standby = replica.as_mut().and_then(|replica| replica.standby.take());
         let journal = replica.as_ref().map(|replica| replica.plan.clone());
         let plan = self.exchange_plan(market_data, journal);
         let dropped_before = cost::packets_dropped(self.networks);
         let starts = self.conduct.scenario.exchange.start;
-        let (process, ready) = match starts.then(|| self.start_exchange(&plan, ".exchange")) {
+        let (process, mut ready) = match starts.then(|| self.start_exchange(&plan, ".exchange")) {
             Some(started) => started.map(|(process, ready)| (Some(process), ready))?,
             None => {
                 let Conduct { connect, connect_floor, .. } = self.conduct;
@@ -120,9 +122,19 @@ impl Launch<'_> {
             }
         };
         let stack = ready.stack.as_ref().map(|stack| format!("exchange: {stack}"));
+        if let Some(Standby { clients, .. }) = &standby {
+            ready.address = format!("{},{clients}", ready.address);
+        }
         let outcome = client(process.as_ref().map(Process::pid), ready);
-        // It ends whatever became of the client.
-        let ended = process.map(|process| self.end_exchange(process));
+        // They end whatever became of the client.
+        let ended = match standby {
+            None => process.map(|process| self.end_exchange(process)),
+            Some(Standby { process: next, .. }) => {
+                // Its deadline's watchdog is dropped with it, and it is killed.
+                drop(process);
+                Some(self.end_exchange(next))
+            }
+        };
         let followed = replica.map_or(Ok(()), |replica| self.end_replica(replica));
         let mut outcome = outcome?;
         let load = &mut outcome.result.load;
@@ -147,7 +159,7 @@ impl Launch<'_> {
         let plan = self.exchange_plan(MarketData::default(), None);
         let backend = "block".to_owned();
         let plan = ExchangePlan { cores: Vec::new(), gateways: 0, backend, ..plan };
-        let (process, ready) = self.start_exchange(&plan, ".sink")?;
+        let (process, ready) = self.start_exchange::<Ready>(&plan, ".sink")?;
         let result = client(ready.address);
         let ended = self.end_other_end("the sink of the bulk flows", process);
         let mut result = result?;
@@ -159,11 +171,11 @@ impl Launch<'_> {
 
     /// Starts an exchange, or the raw echo. Returns it with its first line. Its stderr goes to a
     /// file with that suffix.
-    fn start_exchange(
+    fn start_exchange<R: DeserializeOwned>(
         &self,
         plan: &ExchangePlan,
         suffix: &str,
-    ) -> Result<(Process, Ready), ConductError> {
+    ) -> Result<(Process, R), ConductError> {
         let failed = |why: String| ConductError::Process { who: EXCHANGE.to_owned(), why };
         let plan = serde_json::to_string(plan).map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.conduct.program);
@@ -217,7 +229,7 @@ impl Launch<'_> {
                 _ if self.has_datagrams() => End::Datagrams,
                 (true, true) => End::Bare,
                 (true, false) => End::Echo,
-                (false, _) => End::Exchange(self.book_plan(journal)),
+                (false, _) => End::Exchange(Box::new(self.book_plan(journal))),
             },
             feed,
             flow,

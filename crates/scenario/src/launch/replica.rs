@@ -1,10 +1,10 @@
 //! The journal of the exchange that a subject measures, and its follower.
 
 use crate::conduct::ConductError;
-use crate::launch::Launch;
 use crate::launch::process::Process;
-use plan::process::exchange::{FollowerPlan, JournalPlan};
-use plan::tables::replica::Replicate;
+use crate::launch::{Launch, MarketData};
+use plan::process::exchange::{ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
+use plan::tables::replica::{Failure, Replicate};
 use serde::Deserialize;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -32,12 +32,27 @@ pub(crate) fn journal_files(launch: &Launch) -> JournalFiles {
     JournalFiles(below.join(own))
 }
 
-/// The journal of an exchange, and its follower.
+/// The journal of an exchange, and its follower or standby.
 pub(crate) struct Replica {
     pub plan: JournalPlan,
     follower: Option<Process>,
+    pub standby: Option<Standby>,
     /// Removed after the follower has ended.
     files: JournalFiles,
+}
+
+/// An exchange that waits to take over.
+pub(crate) struct Standby {
+    pub process: Process,
+    /// Where it listens for clients then.
+    pub clients: String,
+}
+
+/// A standby's first line.
+#[derive(Deserialize)]
+struct StandbyReady {
+    standby: String,
+    clients: String,
 }
 
 /// A follower's first line.
@@ -56,8 +71,11 @@ impl Launch<'_> {
         }
         let files = journal_files(self);
         let directory = files.0.join("log").display().to_string();
-        let mut replica =
-            Replica { plan: JournalPlan { directory, follower: None }, follower: None, files };
+        let plan = JournalPlan { directory, follower: None, standby: None };
+        let mut replica = Replica { plan, follower: None, standby: None, files };
+        if self.failure() != Failure::None {
+            return self.start_standby(replica).map(Some);
+        }
         let Some(mode) = replicate.mode() else { return Ok(Some(replica)) };
         let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
         let mut command = Command::new(&self.conduct.program);
@@ -71,6 +89,31 @@ impl Launch<'_> {
         let mode = mode.to_owned();
         replica.plan.follower = Some(FollowerPlan { address: ready.listening, mode });
         Ok(Some(replica))
+    }
+
+    /// How the exchange of this entrant is lost.
+    pub(crate) fn failure(&self) -> Failure {
+        match self.entrant.is_floor {
+            true => Failure::None,
+            false => self.conduct.scenario.subject[self.entrant.index].failure,
+        }
+    }
+
+    /// Starts the exchange that takes over. It has no core of its own: as long as it only follows,
+    /// the measured exchange needs them.
+    fn start_standby(&self, mut replica: Replica) -> Result<Replica, ConductError> {
+        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+        let silence_ms = self.conduct.scenario.follower.standby_ms;
+        let standby = Some(StandbyPlan { listen: format!("{own}:0"), silence_ms });
+        let directory = replica.files.0.join("copy").display().to_string();
+        let journal = JournalPlan { directory, follower: None, standby };
+        let plan = self.exchange_plan(MarketData::default(), Some(journal));
+        let plan = ExchangePlan { cores: Vec::new(), ..plan };
+        let (process, ready) = self.start_exchange::<StandbyReady>(&plan, ".standby")?;
+        let mode = "sync".to_owned();
+        replica.plan.follower = Some(FollowerPlan { address: ready.standby, mode });
+        replica.standby = Some(Standby { process, clients: ready.clients });
+        Ok(replica)
     }
 
     /// Ends the follower, after the exchange.

@@ -174,7 +174,8 @@ pub(crate) struct TradeArguments {
     /// Override a key, such as seconds=60
     #[arg(long, value_name = "KEY=VALUE", requires = "scenario")]
     pub set: Vec<String>,
-    /// Address of the exchange
+    /// Address of the exchange. Several, separated by commas: go on at another one when the
+    /// exchange is lost
     #[arg(long, value_name = "HOST:PORT", required_unless_present = "plan")]
     pub connect: Option<String>,
     /// Subject of the scenario (default: the first)

@@ -331,3 +331,34 @@ fn state_hash(log: &Path) -> Value {
     assert!(replayed["state_hash"].is_string(), "{replayed}");
     replayed["state_hash"].clone()
 }
+
+/// The schedule goes on while nobody answers, so the silence is in the response times; each message
+/// is answered once.
+#[test]
+fn a_run_shows_the_silence_between_two_exchanges() {
+    const STANDBY_MS: u64 = 600;
+    let out = tempfile::tempdir().unwrap();
+    let standby = format!("follower.standby_ms={STANDBY_MS}");
+    let sets = ["runs=1", "warm_up_seconds=0.1", "seconds=3", "hiccup_seconds=0", &standby];
+    let mut command = tickpath();
+    command.args(["run", "failover", "--json", "--out"]).arg(out.path());
+    command.args(sets.iter().flat_map(|set| ["--set", set]));
+    let done = command.output().unwrap();
+    let record = printed_record(&done);
+    assert!(!is_void(&record), "{}", text(&done.stderr));
+    for (index, name) in ["kill", "stop"].into_iter().enumerate() {
+        let load = &record["subjects"][index]["load"];
+        let [outage] = &load["outages"].as_array().unwrap()[..] else { panic!("{load}") };
+        let silence_ms = outage["silence_ns"].as_u64().unwrap() / 1_000_000;
+        // The last answer may have come a moment before the last heartbeat.
+        assert!(silence_ms >= STANDBY_MS - 100, "{name}: {outage}");
+        let parts = ["accepted_late", "rejected", "sent_again"].map(|key| outage[key].as_u64());
+        let settled: u64 = parts.into_iter().flatten().sum();
+        assert_eq!(outage["unanswered"].as_u64(), Some(settled), "{name}: {outage}");
+        assert_eq!((load["lost"].as_u64(), load["duplicated"].as_u64()), (Some(0), Some(0)));
+        let longest = &series(&record, name, "order", "response")["pooled"]["max"];
+        assert!(longest.as_u64().unwrap() / 1_000_000 >= STANDBY_MS - 100, "{name}: {longest}");
+    }
+    let page = output(&["report", &only_run(out.path()).display().to_string()]);
+    assert!(text(&page.stdout).contains("Lost exchanges"), "{}", text(&page.stdout));
+}

@@ -4,6 +4,7 @@
 use crate::between::ways::Ways;
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
 use crate::load::lost::{Directions, Patience, slots_of};
+use crate::load::redial::{self, Redial};
 use crate::load::sending::{LANE_BYTES_MAX, Lane, UnsentMessage};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::load::stamping::Stamping;
@@ -88,7 +89,9 @@ pub(crate) struct Desk<E: OrderProtocol> {
     pub(super) processor: ProcessorMeter,
     /// Why the run can't continue.
     pub(crate) failure: Option<String>,
-    broken: bool,
+    pub(super) broken: bool,
+    /// Other addresses of the exchange, if there are any.
+    pub(super) redial: Option<Redial>,
     /// How long datagrams are waited for; `None` for streams, which lose nothing.
     pub(super) patience: Option<Patience>,
     /// Whether a cancel's reply ends a cycle that is recorded.
@@ -134,10 +137,17 @@ impl<E: OrderProtocol> Desk<E> {
             processor: ProcessorMeter::new(None),
             failure: None,
             broken: false,
+            redial: None,
             patience: None,
             has_cycle: true,
             stamping: None,
         }
+    }
+
+    /// Goes on at another address when the exchange is lost.
+    pub(crate) fn with_redial(mut self, redial: Option<Redial>) -> Desk<E> {
+        self.redial = redial;
+        self
     }
 
     /// The kernel stamps some of its messages.
@@ -213,10 +223,24 @@ impl<E: OrderProtocol> Desk<E> {
         lane.bytes.len() > LANE_BYTES_MAX || lane.unanswered >= LANE_UNANSWERED_MAX
     }
 
-    fn append(&mut self, message: Message, number: u64, intended_ns: u64) {
-        let Some(order) = self.in_flight.order(number) else { return };
+    pub(super) fn next_sequence(&mut self) -> u64 {
         self.sequence += 1;
-        let sequence = self.sequence;
+        self.sequence
+    }
+
+    /// From now on the lane uses this stream.
+    pub(super) fn use_stream(&mut self, lane: usize, stream: StreamId, now_ns: u64) {
+        if self.lane_of_stream.len() <= stream.index() {
+            self.lane_of_stream.resize(stream.index() + 1, 0);
+        }
+        self.lane_of_stream[stream.index()] = lane;
+        let lane = &mut self.lanes[lane];
+        (lane.stream, lane.watched, lane.quiet_since_ns) = (stream, false, now_ns);
+    }
+
+    fn append(&mut self, message: Message, number: u64, intended_ns: u64) {
+        let sequence = self.next_sequence();
+        let Some(order) = self.in_flight.order(number) else { return };
         *order.stamps(message) =
             Stamps { intended_ns, sent_ns: 0, sequence, progress: Progress::InFlight };
         let (account, measured) = (order.account, order.measured);
@@ -327,7 +351,7 @@ impl<E: OrderProtocol> Desk<E> {
         }
     }
 
-    fn account_for(&mut self, lane: usize, received: ReceivedReply) {
+    pub(super) fn account_for(&mut self, lane: usize, received: ReceivedReply) {
         let (message, number) = match received.reply {
             Reply::Ack(message, number) => (message, number),
             Reply::Rejected(number) => match self.in_flight.order(number) {
@@ -355,6 +379,9 @@ impl<E: OrderProtocol> Desk<E> {
         }
         let (sequence, sent_ns) = (stamps.sequence, stamps.sent_ns);
         let order = *order;
+        if let Some(redial) = &mut self.redial {
+            self.load.outages.extend(redial.answered(received.first_byte_ns));
+        }
         self.in_flight.unanswered -= 1;
         self.answered.push((received.reply, number));
         // The lane that owes the reply, whichever lane brought it.
@@ -403,6 +430,9 @@ impl<E: OrderProtocol> Desk<E> {
     }
 
     pub(super) fn fail_lane(&mut self, lane: usize, why: &str) {
+        if let Some(redial) = &mut self.redial {
+            return redial.lose(format!("connection {lane}: {why}"));
+        }
         self.broken = true;
         self.failure.get_or_insert_with(|| {
             format!("connection {lane} of {} ended in mid-run: {why}", self.lanes.len())
@@ -430,11 +460,18 @@ impl<E: OrderProtocol> Desk<E> {
             return;
         }
         self.next_silence_check_ns = now_ns + SILENCE_CHECK_NS;
+        let silence_ns_max = match self.redial {
+            None => SILENCE_NS_MAX,
+            Some(_) => redial::SILENCE_NS_MAX,
+        };
         let silent = self
             .lanes
             .iter()
-            .position(|lane| lane.unanswered > 0 && now_ns > lane.quiet_since_ns + SILENCE_NS_MAX);
+            .position(|lane| lane.unanswered > 0 && now_ns > lane.quiet_since_ns + silence_ns_max);
         if let Some(lane) = silent {
+            if self.redial.is_some() {
+                return self.fail_lane(lane, "no reply came");
+            }
             self.failure = Some(format!(
                 "no reply on connection {lane} for {} s while {} messages were unanswered there: is \
                  the other end still alive?",

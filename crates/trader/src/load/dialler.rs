@@ -7,6 +7,7 @@ use plan::process::orders::OrdersPlan;
 use plan::trust::Trust;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::time::Duration;
 use transport::tls::{self, Connector};
 use transport::{Connection, Dialogue, StreamId, Streams};
 
@@ -15,6 +16,7 @@ pub(crate) struct Dialler<'a> {
     target: &'a str,
     tls: Option<Connector>,
     datagrams: bool,
+    patience: Duration,
 }
 
 impl Dialler<'_> {
@@ -23,7 +25,7 @@ impl Dialler<'_> {
         tls: Option<&Trust>,
     ) -> Result<Dialler<'a>, TraderError> {
         let tls = tls.map(|trust| Connector::new(trust, target)).transpose()?;
-        Ok(Dialler { target, tls, datagrams: false })
+        Ok(Dialler { target, tls, datagrams: false, patience: LOG_ON })
     }
 
     /// The same; makes flows of datagrams if `datagrams`.
@@ -31,12 +33,17 @@ impl Dialler<'_> {
         Self { datagrams, ..self }
     }
 
+    /// The same with another time limit for connecting, reading and writing.
+    pub(super) fn patient_for(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
     /// A fresh connection that blocks, but not for ever.
     pub(crate) fn connect(&self) -> io::Result<Connection> {
         if self.datagrams {
             return dial_datagrams(self.target).map(Connection::of_datagrams);
         }
-        let socket = dial(self.target)?;
+        let socket = dial_within(self.target, self.patience)?;
         match &self.tls {
             None => Ok(socket.into()),
             Some(connector) => connector.connect(socket),
@@ -64,14 +71,18 @@ pub(super) fn first_address(target: &str) -> io::Result<SocketAddr> {
 
 /// A fresh, blocking connection to `HOST:PORT`, with a time-out.
 pub(crate) fn dial(target: &str) -> io::Result<TcpStream> {
+    dial_within(target, LOG_ON)
+}
+
+fn dial_within(target: &str, patience: Duration) -> io::Result<TcpStream> {
     let addresses: Vec<SocketAddr> = target.to_socket_addrs()?.collect();
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in addresses {
-        match TcpStream::connect_timeout(&address, LOG_ON) {
+        match TcpStream::connect_timeout(&address, patience) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(LOG_ON))?;
-                stream.set_write_timeout(Some(LOG_ON))?;
+                stream.set_read_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(patience))?;
                 return Ok(stream);
             }
             Err(error) => last = error,
@@ -108,6 +119,6 @@ pub(super) fn log_on_below<E: OrderProtocol>(
 }
 
 /// The accounts that share a connection.
-fn accounts(plan: &OrdersPlan, lane: usize) -> Vec<usize> {
+pub(super) fn accounts(plan: &OrdersPlan, lane: usize) -> Vec<usize> {
     (lane..plan.load.accounts).step_by(plan.load.connections).collect()
 }

@@ -94,6 +94,13 @@ impl InFlight {
         &mut self.slots[index]
     }
 
+    /// The orders with a message that was written and not answered.
+    pub(crate) fn written(&self) -> Vec<Order> {
+        let waits = |one: &Stamps| one.progress == Progress::InFlight && one.sent_ns > 0;
+        let of_slots = self.slots.iter().filter(|one| waits(&one.order) || waits(&one.cancel));
+        of_slots.copied().collect()
+    }
+
     /// How many orders may be unanswered.
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()

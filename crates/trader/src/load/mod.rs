@@ -13,6 +13,7 @@ mod one_way;
 mod open_loop;
 mod ping_pong;
 pub(crate) mod progress;
+mod redial;
 pub mod run;
 mod sending;
 mod session;

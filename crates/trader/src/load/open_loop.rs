@@ -208,7 +208,7 @@ pub(crate) fn run<E: OrderProtocol>(
 ) -> bool {
     agenda.start_ns = desk.clock.now_ns() + LEAD_NS;
     desk.load.rate_per_second_offered = Some(agenda.rate_per_second);
-    let end_ns = agenda.start_ns + agenda.end_ns + OVERRUN_NS_MAX;
+    let end_ns = agenda.start_ns + agenda.end_ns + OVERRUN_NS_MAX + desk.outage_ns_max();
     while !agenda.is_over() && desk.failure.is_none() && !stop.load(Ordering::Relaxed) {
         agenda.send_due(desk);
         let now_ns = desk.clock.now_ns();
@@ -225,16 +225,17 @@ pub(crate) fn run<E: OrderProtocol>(
         desk.roll(now_ns);
         desk.expire(now_ns);
         desk.check_silence(now_ns);
+        desk.recover(stop);
     }
     desk.load.rate_per_second_achieved = desk.achieved(agenda.rate_per_second);
     let complete = agenda.is_over() && desk.failure.is_none();
     agenda.wind_up(desk);
-    drain(desk);
+    drain(desk, stop);
     complete
 }
 
 /// Waits for outstanding replies.
-fn drain<E: OrderProtocol>(desk: &mut Desk<E>) {
+fn drain<E: OrderProtocol>(desk: &mut Desk<E>, stop: &AtomicBool) {
     let until_ns = desk.clock.now_ns() + DRAIN_NS + desk.patience_ns();
     while desk.unanswered() > 0 && !desk.is_broken() && desk.clock.now_ns() < until_ns {
         desk.flush();
@@ -244,5 +245,6 @@ fn drain<E: OrderProtocol>(desk: &mut Desk<E>) {
         for index in 0..desk.ready.len() {
             desk.handle(desk.ready[index]);
         }
+        desk.recover(stop);
     }
 }

@@ -5,6 +5,7 @@ use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
 use crate::load::dialler::{Dialler, dial, dial_datagrams, log_on, log_on_below};
 use crate::load::open_loop::{self, Agenda, SourceError};
 use crate::load::progress::Teller;
+use crate::load::redial::{self, Redial};
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
@@ -199,12 +200,15 @@ fn measure_over<E: OrderProtocol>(
     let rows = Rows::of(plan, two_clocks.is_some());
     let is_open = load.model == Model::Open;
     let agenda = is_open.then(|| Agenda::new(plan, rows.by_intensity)).transpose()?;
-    let (streams, ids) = open_streams(plan, stop, clock, &mut entry)?;
+    let targets = plan.targets();
+    let current = if targets.len() > 1 { redial::first_of(&targets) } else { 0 };
+    let (streams, ids) = open_streams(plan, targets[current], stop, clock, &mut entry)?;
     let stack = streams.stack().map(|stack| format!("client: {stack}"));
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
     let (recorder, drain): (Recorder, Drain) = recorder::recorder(&rows.all, plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
     desk.processor = ProcessorMeter::new(plan.exchange_process);
+    desk = desk.with_redial(Redial::new(plan, current));
     if let Some(row) = rows.stamped {
         desk = desk.stamped(Stamping::new(load.stamp_every, ids.len(), row, clock));
     }
@@ -266,6 +270,7 @@ fn processor(plan: &OrdersPlan, meter: &ProcessorMeter) -> Option<Processor> {
 /// The connections of the plan's load, logged on, or its flows of datagrams.
 fn open_streams<E: OrderProtocol>(
     plan: &OrdersPlan,
+    target: &str,
     stop: &AtomicBool,
     clock: Clock,
     entry: &mut E,
@@ -282,8 +287,7 @@ fn open_streams<E: OrderProtocol>(
     if plan.load.stamp_every > 0 {
         streams = transport::stamped::around(streams, clock, backend.row.spins);
     }
-    let dialler =
-        Dialler::new(&plan.target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());
+    let dialler = Dialler::new(target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());
     let streams = dialler.around(streams, clock);
     let mut streams = inject::around(streams, &plan.inject, clock);
     if let Some(harm) = datagrams.map(|datagrams| datagrams.harm).filter(|harm| !harm.is_none()) {
@@ -300,7 +304,7 @@ fn open_streams<E: OrderProtocol>(
                 log_on(&dialler, plan, lane, entry).and_then(|connection| streams.add(connection))
             }
         };
-        let failed = |source| TraderError::connect(&plan.target, lane, source);
+        let failed = |source| TraderError::connect(target, lane, source);
         ids.push(added.map_err(failed)?);
     }
     Ok((streams, ids))

@@ -23,6 +23,8 @@ pub(crate) const STEP_PATIENCE: Duration = Duration::from_secs(5);
 /// A connection's reader and its masks.
 pub(crate) struct WebSession {
     target: String,
+    /// Time limit of each step of logging on.
+    pub(crate) patience: Duration,
     pub(crate) reader: MessageReader,
     pub(crate) masks: Masks,
 }
@@ -50,6 +52,7 @@ impl WebSession {
         let limits = FrameLimits { message_bytes_max: MESSAGE_BYTES_MAX };
         WebSession {
             target: target.to_owned(),
+            patience: STEP_PATIENCE,
             reader: MessageReader::new(Role::Client, limits),
             masks: Masks::new(seed),
         }
@@ -73,11 +76,12 @@ impl WebSession {
         asked: &str,
         accept: impl FnMut(&Reply<'_>, &[u8]) -> Option<T>,
     ) -> io::Result<T> {
+        let patience = self.patience;
         self.read_until(stream, accept).map_err(|error| {
             let why = match error.kind() {
                 io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => format!(
                     "no answer to {asked} within {} s: the server may not know this message",
-                    STEP_PATIENCE.as_secs()
+                    patience.as_secs_f64()
                 ),
                 io::ErrorKind::UnexpectedEof => format!(
                     "the server closed the connection instead of answering {asked}: it may not know this message"
@@ -93,7 +97,7 @@ impl WebSession {
         stream: &mut dyn Blocking,
         mut accept: impl FnMut(&Reply<'_>, &[u8]) -> Option<T>,
     ) -> io::Result<T> {
-        let deadline = Deadline::after(STEP_PATIENCE);
+        let deadline = Deadline::after(self.patience);
         let reader = &mut self.reader;
         loop {
             while let Some(received) = reader.next().map_err(io::Error::other)? {
@@ -135,7 +139,7 @@ impl WebSession {
         stream.write_all(&request)?;
         let mut response = Vec::new();
         let mut byte = [0];
-        let deadline = Deadline::after(STEP_PATIENCE);
+        let deadline = Deadline::after(self.patience);
         // A byte at a time, to leave everything after the head unread.
         loop {
             if check_upgrade_response(&response, &key, &[]).map_err(io::Error::other)?.is_some() {
@@ -193,6 +197,12 @@ impl ClientIds {
             *digit = b"0123456789abcdef"[(number >> (44 - 4 * index)) as usize & 15];
         }
         &self.0
+    }
+
+    /// The same as a text.
+    pub(crate) fn text(&mut self, number: u64) -> &str {
+        // Its prefix and its digits are ASCII.
+        std::str::from_utf8(self.of(number)).unwrap_or_default()
     }
 
     /// The number in a client id of this run; `None` for any other.

@@ -7,6 +7,7 @@ pub(super) mod websocket;
 
 use crate::session::codec::StampedReply;
 use std::io;
+use std::time::Duration;
 use transport::Blocking;
 use transport::echo::datagrams::EchoStamps;
 
@@ -56,6 +57,23 @@ pub trait OrderProtocol {
         stream: &mut dyn Blocking,
         accounts: &[usize],
     ) -> io::Result<()>;
+
+    /// The lane gets a fresh connection to `target`: forgets what the last one left. Each step of
+    /// its log-on takes at most `patience`.
+    fn renew(&mut self, _lane: usize, _target: &str, _patience: Duration) {}
+
+    /// Asks whether orders, given by number and account, are open. The lane has just logged on.
+    ///
+    /// # Errors
+    /// The other end does not answer, or the encoding has no such request.
+    fn are_open(
+        &mut self,
+        _lane: usize,
+        _stream: &mut dyn Blocking,
+        _orders: &[(u64, usize)],
+    ) -> io::Result<Vec<bool>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Appends the message of order `number` of `account` to `out`.
     fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>);

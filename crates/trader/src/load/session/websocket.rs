@@ -7,13 +7,15 @@ use crate::session::web::{Masks, WebSession, nonce};
 use plan::process::orders::OrdersPlan;
 use std::borrow::Cow;
 use std::io;
+use std::time::Duration;
 use transport::Blocking;
+use wire::ClientId;
 use wire::decimal::Decimal;
 use wire::frame::{Opcode, write_frame_with};
 use wire::reply::{self, DoneStatus};
 use wire::request::{
-    CancelOrder, Channel, CreateOrder, encode_authenticate, encode_cancel_order,
-    encode_create_order, encode_subscribe,
+    CancelOrder, Channel, CreateOrder, OrderStatus, encode_authenticate, encode_cancel_order,
+    encode_create_order, encode_order_status, encode_subscribe,
 };
 
 pub(crate) struct WebSocket {
@@ -29,6 +31,8 @@ pub(crate) struct WebSocket {
 
 /// The messages of one account.
 struct Forms {
+    /// `None`: the only account of its connection.
+    account_id: Option<String>,
     order: Form,
     cancel: Form,
 }
@@ -36,9 +40,11 @@ struct Forms {
 impl Forms {
     /// `account_id` for a connection with several accounts; `None` if it has one.
     fn new(order: &CreateOrder<'static>, account_id: Option<&str>) -> Forms {
-        let account_id = account_id.map(|name| Cow::Owned(name.to_owned()));
+        let own = account_id.map(str::to_owned);
+        let account_id = own.clone().map(Cow::Owned);
         let instrument_code = order.instrument_code.clone();
         Forms {
+            account_id: own,
             order: Form::new(|out, Blanks { client_id, .. }| {
                 let account_id = account_id.clone();
                 encode_create_order(out, &CreateOrder { client_id, account_id, ..order.clone() });
@@ -60,7 +66,8 @@ impl WebSocket {
         let nobody = Form::client_id();
         let order = CreateOrder::limit(load.instrument.clone(), nobody, side, price, amount);
         let seed = |lane: usize| u64::from(nonce) << 32 | lane as u64;
-        let lanes = (0..load.connections).map(|lane| WebSession::new(&plan.target, seed(lane)));
+        let lanes =
+            (0..load.connections).map(|lane| WebSession::new(plan.targets()[0], seed(lane)));
         WebSocket {
             first_token: load.first_token,
             lanes: lanes.collect(),
@@ -120,9 +127,43 @@ impl OrderProtocol for WebSocket {
         Ok(())
     }
 
+    fn renew(&mut self, lane: usize, target: &str, patience: Duration) {
+        let seed = u64::from(u32::from_ne_bytes(self.masks.next())) << 32 | lane as u64;
+        let session = &mut self.lanes[lane];
+        *session = WebSession::new(target, seed);
+        session.patience = patience;
+    }
+
+    fn are_open(
+        &mut self,
+        lane: usize,
+        stream: &mut dyn Blocking,
+        orders: &[(u64, usize)],
+    ) -> io::Result<Vec<bool>> {
+        let session = &mut self.lanes[lane];
+        for &(number, account) in orders {
+            let client_id =
+                ClientId::new(self.codec.client_ids.text(number)).map_err(io::Error::other)?;
+            let account_id = self.forms[account].account_id.as_deref().map(Cow::Borrowed);
+            let asked = OrderStatus { client_id, account_id };
+            session.send(stream, |out| encode_order_status(out, &asked))?;
+        }
+        // Answers come in the order of the questions.
+        let mut open = Vec::new();
+        while open.len() < orders.len() {
+            let is_open = session.wait_for(stream, "ORDER_STATUS", |reply, _| match reply {
+                reply::Reply::Open(_) => Some(true),
+                reply::Reply::Rejected(_) => Some(false),
+                _ => None,
+            });
+            open.push(is_open?);
+        }
+        Ok(open)
+    }
+
     #[inline]
     fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
-        let Forms { order, cancel } = &self.forms[account];
+        let Forms { order, cancel, .. } = &self.forms[account];
         let form = match message {
             Message::Order => order,
             Message::Cancel => cancel,
