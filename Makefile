@@ -1,5 +1,5 @@
 # The two commands of the README. Each does all its set-up.
-.PHONY: run install test cloud demo-cloud peers cluster feed clients jmh codecs dist lint setup
+.PHONY: run install test cloud demo-cloud peers cluster feed clients dpdk jmh codecs dist lint setup
 
 CARGO ?= cargo
 
@@ -96,3 +96,13 @@ lint: setup
 
 setup:
 	@./scripts/setup
+
+# With the backend dpdk: builds against the distribution's DPDK, and tests it over veth as root.
+# Beside the default build, so that neither builds the other's crates anew.
+dpdk:
+	@./scripts/setup dpdk
+	$(CARGO) build --release --locked -p tickpath --features dpdk --target-dir target/dpdk
+	for driver in net_af_xdp net_af_packet; do TICKPATH_DPDK_DRIVER=$$driver \
+	  $(CARGO) test --locked -p bypass --features dpdk --target-dir target/dpdk --test dpdk || exit 1; done
+	$(CARGO) test --locked -p tickpath --features dpdk --target-dir target/dpdk --test it -- below::
+	@echo "target/dpdk/release/tickpath has the backend dpdk"

@@ -1,10 +1,11 @@
 //! UDP over frames: one address with its claimed ports.
 
+use crate::device::Device;
 use crate::error::BypassError;
 use crate::frame::{self, Checksums, Header, Mac, UDP_HEADERS_BYTES};
 use crate::frames::Frames;
 use crate::neighbours::Neighbours;
-use crate::port::{Port, Protocol};
+use crate::port::Protocol;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -41,19 +42,19 @@ pub struct Datagrams<F> {
     counts: DatagramCounts,
 }
 
-impl Datagrams<Port> {
-    /// Over a port, with an address of its interface.
-    pub fn on_port(port: Port, address: Ipv4Addr) -> Datagrams<Port> {
-        let interface = port.interface();
+impl<D: Device> Datagrams<D> {
+    /// Over a device, with an address of its interface.
+    pub fn on_port(device: D, address: Ipv4Addr) -> Datagrams<D> {
+        let interface = device.interface();
         let (mac, mtu) = (interface.mac, interface.mtu as usize);
-        let checksums = if interface.is_veth { Checksums::OrPartial } else { Checksums::Whole };
-        Datagrams::over(port, mac, (address, mtu), checksums)
+        let checksums = device.checksums();
+        Datagrams::over(device, mac, (address, mtu), checksums)
     }
 
     /// Takes a port from the kernel, or with 0 any that is free.
     ///
     /// # Errors
-    /// As [`Port::claim`].
+    /// As [`Device::claim`].
     pub fn bind(&mut self, port: u16) -> Result<SocketAddrV4, BypassError> {
         self.frames.claim(Protocol::Udp, SocketAddrV4::new(self.address, port))
     }
@@ -62,7 +63,7 @@ impl Datagrams<Port> {
     /// Off the path.
     ///
     /// # Errors
-    /// As [`Port::next_hop`].
+    /// As [`Device::next_hop`].
     pub fn resolve(&mut self, peer: Ipv4Addr) -> Result<(), BypassError> {
         let mac = self.frames.next_hop(peer)?;
         self.neighbours.learn(peer, mac);

@@ -17,7 +17,7 @@ pub enum BypassError {
     },
     /// Its frames are longer than those of the shared memory.
     #[error(
-        "the MTU of {interface} is {mtu} bytes, and AF_XDP takes at most {max}: \
+        "the MTU of {interface} is {mtu} bytes, and this backend takes at most {max}: \
          run `ip link set dev {interface} mtu {max}`"
     )]
     Mtu {
@@ -48,6 +48,21 @@ pub enum BypassError {
         interface: String,
         /// The failed action, such as "attach the XDP program".
         step: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A step of opening a port over DPDK failed.
+    #[error(
+        "DPDK on {interface}: cannot {step}: {source} (driver {driver}); check that the driver's \
+         library is installed, that we are root, and `TICKPATH_DPDK_DRIVER`"
+    )]
+    Dpdk {
+        /// Name of the interface.
+        interface: String,
+        /// The driver with its arguments.
+        driver: String,
+        /// The failed action, such as "start DPDK".
+        step: String,
         /// The system's reason.
         source: io::Error,
     },

@@ -3,13 +3,14 @@
 //! - [`Port`]: AF_XDP on the queues of one interface. An XDP program takes the flows that the port
 //!   claimed, and everything else stays with the kernel. The program goes when the process ends,
 //!   however it ends.
+//! - `DpdkPort`, with feature `dpdk`: the same by a poll-mode driver of the distribution's DPDK.
 //! - [`frame`]: Ethernet, IPv4 and UDP, bytes in and bytes out.
 //! - [`Datagrams`]: UDP over frames.
 //! - [`TcpStack`]: TCP over frames, by `smoltcp`.
 //! - [`routes`]: the kernel's interfaces, routes and neighbours, by netlink.
 //!
 //! Nothing here reads a clock: who polls a stack says what time it is. Why these crates:
-//! docs/decisions/024-af-xdp-and-user-space-tcp.md.
+//! docs/decisions/024-af-xdp-and-user-space-tcp.md; why DPDK so: docs/decisions/028-dpdk.md.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -17,6 +18,9 @@
 #[allow(unsafe_code)]
 mod bpf;
 mod datagrams;
+mod device;
+#[cfg(any(feature = "dpdk", test))]
+mod dpdk;
 mod error;
 pub mod frame;
 mod frames;
@@ -29,6 +33,9 @@ pub mod routes;
 mod tcp;
 
 pub use crate::datagrams::{Arrival, DatagramCounts, Datagrams};
+pub use crate::device::Device;
+#[cfg(feature = "dpdk")]
+pub use crate::dpdk::{DRIVER_DEFAULT, DpdkPort};
 pub use crate::error::BypassError;
 pub use crate::frames::Frames;
 pub use crate::neighbours::NEIGHBOURS_MAX;

@@ -1,6 +1,7 @@
 //! A port: the queues of one interface, and the XDP program that gives them our flows.
 
 use crate::bpf::{self, Map, MapKind};
+use crate::device::{Device, reserve};
 use crate::error::BypassError;
 use crate::frame::Mac;
 use crate::frames::Frames;
@@ -8,7 +9,7 @@ use crate::program::{FLOWS_MAX, KEY_BYTES, capture, key};
 use crate::queue::{Copying, FRAME_BYTES_MAX, Failure, Queue};
 use crate::routes::{Interface, route};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+use rustix::net::SocketType;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -42,7 +43,7 @@ impl Protocol {
         }
     }
 
-    fn kind(self) -> SocketType {
+    pub(crate) fn kind(self) -> SocketType {
         match self {
             Protocol::Tcp => SocketType::STREAM,
             Protocol::Udp => SocketType::DGRAM,
@@ -148,50 +149,6 @@ impl Port {
         })
     }
 
-    /// Takes all packets to `address` from now on; with port 0 the kernel chooses a free one. A
-    /// socket of the kernel, which gets nothing, keeps the address from other programs.
-    ///
-    /// # Errors
-    /// If the address is not of this interface, is taken, or there are [`FLOWS_MAX`] already.
-    pub fn claim(
-        &mut self,
-        protocol: Protocol,
-        address: SocketAddrV4,
-    ) -> Result<SocketAddrV4, BypassError> {
-        let failed = |source| BypassError::Claim { address, source };
-        if !self.interface.addresses.contains(address.ip()) {
-            return Err(failed(Errno::ADDRNOTAVAIL.into()));
-        }
-        let reserve = || -> io::Result<(OwnedFd, SocketAddrV4)> {
-            let socket = socket(AddressFamily::INET, protocol.kind(), None)?;
-            bind(&socket, &address)?;
-            let bound = SocketAddrV4::try_from(getsockname(&socket)?)?;
-            Ok((socket, bound))
-        };
-        let (socket, bound) = reserve().map_err(failed)?;
-        self.flows.update(&key(protocol, bound), &[1]).map_err(failed)?;
-        self.claims.push(socket);
-        Ok(bound)
-    }
-
-    /// Where to send packets for an address: itself, or the router to it. Off the path.
-    ///
-    /// # Errors
-    /// If the kernel's route leaves by another interface, or nobody answers ARP.
-    pub fn next_hop(&self, to: Ipv4Addr) -> Result<Mac, BypassError> {
-        let route = route(to)?;
-        if route.interface != self.interface.index {
-            let interface = self.interface.name.clone();
-            return Err(BypassError::OtherInterface { to, interface });
-        }
-        self.interface.neighbour(route.next_hop)
-    }
-
-    /// The interface.
-    pub fn interface(&self) -> &Interface {
-        &self.interface
-    }
-
     /// Where the XDP program runs.
     pub fn attachment(&self) -> &Attachment {
         &self.attachment
@@ -200,6 +157,38 @@ impl Port {
     /// How frames come into shared memory, by queue.
     pub fn copying(&self) -> impl Iterator<Item = &Copying> {
         self.queues.iter().map(Queue::copying)
+    }
+}
+
+impl Device for Port {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Up to [`FLOWS_MAX`] addresses.
+    fn claim(
+        &mut self,
+        protocol: Protocol,
+        address: SocketAddrV4,
+    ) -> Result<SocketAddrV4, BypassError> {
+        let failed = |source| BypassError::Claim { address, source };
+        if !self.interface.addresses.contains(address.ip()) {
+            return Err(failed(Errno::ADDRNOTAVAIL.into()));
+        }
+        let (socket, bound) = reserve(protocol, address).map_err(failed)?;
+        self.flows.update(&key(protocol, bound), &[1]).map_err(failed)?;
+        self.claims.push(socket);
+        Ok(bound)
+    }
+
+    /// By the kernel's table of neighbours: ARP stays the kernel's.
+    fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError> {
+        let route = route(to)?;
+        if route.interface != self.interface.index {
+            let interface = self.interface.name.clone();
+            return Err(BypassError::OtherInterface { to, interface });
+        }
+        self.interface.neighbour(route.next_hop)
     }
 }
 

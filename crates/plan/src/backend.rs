@@ -43,8 +43,18 @@ pub const AF_XDP: Backend = Backend {
     spins: true,
 };
 
-/// Limit on the connections of a process over [`AF_XDP`].
-pub const AF_XDP_CONNECTIONS_MAX: usize = 256;
+/// DPDK: a poll-mode driver without the kernel's stack.
+pub const DPDK: Backend = Backend {
+    name: "dpdk",
+    about: "past the kernel's stack, over DPDK if built with it, as root; TCP in user space; keeps \
+            its core busy",
+    spins: true,
+};
+/// The backends below the kernel: they have no sockets, and listen and connect by themselves.
+pub const BELOW: [Backend; 2] = [AF_XDP, DPDK];
+
+/// Limit on the connections of a process over one of [`BELOW`].
+pub const BELOW_CONNECTIONS_MAX: usize = 256;
 
 /// All backends over the kernel's sockets.
 pub const BACKENDS: [Backend; 4] = [SPIN, BLOCK, IO_URING, IO_URING_SPIN];
@@ -53,7 +63,7 @@ pub const GATEWAYS_MAX: usize = 64;
 
 /// Whether the backend of that name keeps datagrams apart.
 pub fn takes_datagrams(name: &str) -> bool {
-    [SPIN.name, BLOCK.name, AF_XDP.name].contains(&name)
+    [SPIN.name, BLOCK.name].contains(&name) || is_below(name)
 }
 
 /// Whether the kernel can stamp what the backend of that name sends and receives.
@@ -64,7 +74,7 @@ pub fn stamps(name: &str) -> bool {
 /// Whether the backend of that name has no sockets of the kernel: it listens and connects by
 /// itself.
 pub fn is_below(name: &str) -> bool {
-    name == AF_XDP.name
+    BELOW.iter().any(|backend| backend.name == name)
 }
 
 /// There is no backend of that name.
@@ -78,11 +88,15 @@ pub struct UnknownBackend {
 impl UnknownBackend {
     /// The error of `name`.
     pub fn new(name: &str) -> UnknownBackend {
-        let mut known = BACKENDS.map(|backend| backend.name).to_vec();
-        known.push(AF_XDP.name);
+        let known: Vec<&str> = all().map(|backend| backend.name).collect();
         let known = known.join(", ");
         UnknownBackend { name: name.to_owned(), known }
     }
+}
+
+/// All backends, those over sockets first.
+pub fn all() -> impl Iterator<Item = Backend> {
+    BACKENDS.into_iter().chain(BELOW)
 }
 
 /// The backend of that name.
@@ -90,6 +104,5 @@ impl UnknownBackend {
 /// # Errors
 /// If there is none; the error lists all backends.
 pub fn find(name: &str) -> Result<Backend, UnknownBackend> {
-    let known = BACKENDS.into_iter().chain([AF_XDP]).find(|backend| backend.name == name);
-    known.ok_or_else(|| UnknownBackend::new(name))
+    all().find(|backend| backend.name == name).ok_or_else(|| UnknownBackend::new(name))
 }

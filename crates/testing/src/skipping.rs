@@ -19,6 +19,8 @@ pub enum Need {
     Cores,
     /// The client in C++. `make clients` builds it.
     CppClient,
+    /// A build with the feature `dpdk`: `make dpdk`.
+    Dpdk,
     /// A Python with the package hftbacktest, named by `TICKPATH_HFTBACKTEST`.
     Hftbacktest,
     /// The client in Java. `make clients` builds it.
@@ -54,6 +56,7 @@ impl Need {
             Need::Browser => "browser",
             Need::Cores => "cores",
             Need::CppClient => "cpp-client",
+            Need::Dpdk => "dpdk",
             Need::Hftbacktest => "hftbacktest",
             Need::JavaClient => "java-client",
             Need::JavaPeers => "java-peers",

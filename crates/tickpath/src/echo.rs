@@ -48,7 +48,7 @@ fn datagrams(
 ) -> anyhow::Result<u8> {
     let row = transport::backend(&arguments.backend)?.row;
     if !backend::takes_datagrams(row.name) {
-        bail!("--backend {}: an echo over datagrams takes spin, block or af_xdp", row.name);
+        bail!("--backend {}: an echo over datagrams takes spin, block, af_xdp or dpdk", row.name);
     }
     let address = &arguments.listen;
     let socket = EchoSocket::bind(address, row).with_context(|| {

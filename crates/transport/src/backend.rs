@@ -1,5 +1,6 @@
 //! The backends: ways to wait, read and write.
 
+use crate::stream::below::device::DeviceKind;
 use crate::streams::{Sockets, Streams};
 use crate::{stream, tls};
 use clock::Clock;
@@ -23,16 +24,25 @@ pub const BACKENDS: &[Backend] = &[
     Backend { row: rows::IO_URING_SPIN, open: stream::uring::spin },
 ];
 
-/// The backend below the kernel. Apart from the others, because it has no sockets: its streams dial
-/// and listen by themselves.
-static AF_XDP: Backend = Backend { row: rows::AF_XDP, open: stream::below::connections::open };
+/// The backends below the kernel. Apart from the others, because they have no sockets: their
+/// streams dial and listen by themselves.
+static BELOW: [Backend; 2] = [
+    Backend {
+        row: rows::AF_XDP,
+        open: |clock| stream::below::connections::open(DeviceKind::AfXdp, clock),
+    },
+    Backend {
+        row: rows::DPDK,
+        open: |clock| stream::below::connections::open(DeviceKind::Dpdk, clock),
+    },
+];
 
 /// The backend of that name.
 ///
 /// # Errors
 /// If there is none; the error lists all backends.
 pub fn backend(name: &str) -> Result<&'static Backend, UnknownBackend> {
-    let known = BACKENDS.iter().chain([&AF_XDP]).find(|backend| backend.row.name == name);
+    let known = BACKENDS.iter().chain(&BELOW).find(|backend| backend.row.name == name);
     known.ok_or_else(|| UnknownBackend::new(name))
 }
 
@@ -50,9 +60,9 @@ impl Backend {
     /// # Errors
     /// If the kernel lacks what the backend needs.
     pub fn open_flows(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
-        match rows::is_below(self.row.name) {
-            true => stream::below::datagrams::open(clock),
-            false => self.open(clock),
+        match DeviceKind::of(self.row) {
+            Some(kind) => stream::below::datagrams::open(kind, clock),
+            None => self.open(clock),
         }
     }
 
@@ -94,5 +104,9 @@ mod tests {
     fn every_backend_that_a_plan_can_name_is_implemented() {
         let rows: Vec<rows::Backend> = BACKENDS.iter().map(|backend| backend.row).collect();
         assert_eq!(rows, rows::BACKENDS);
+        assert_eq!(BELOW.each_ref().map(|backend| backend.row), rows::BELOW);
+        for backend in &BELOW {
+            assert!(DeviceKind::of(backend.row).is_some(), "{:?}", backend.row);
+        }
     }
 }

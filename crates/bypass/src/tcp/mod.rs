@@ -9,10 +9,11 @@ mod limits;
 mod upkeep;
 mod wire;
 
+use crate::device::Device;
 use crate::error::BypassError;
 use crate::frame::{Checksums, Mac};
 use crate::frames::Frames;
-use crate::port::{Port, Protocol};
+use crate::port::Protocol;
 use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{Socket, SocketBuffer};
 use smoltcp::time::{Duration, Instant};
@@ -82,28 +83,27 @@ struct Closing {
     until: Instant,
 }
 
-impl TcpStack<Port> {
-    /// Over a port, with its address `address`. [`TcpStack::bind`] takes local ports from the
+impl<D: Device> TcpStack<D> {
+    /// Over a device, with its address `address`. [`TcpStack::bind`] takes local ports from the
     /// kernel. `seed`: a random number, from which sequence numbers are made.
     ///
     /// # Errors
     /// If a limit is out of range.
     pub fn on_port(
-        port: Port,
+        device: D,
         address: Ipv4Addr,
         limits: TcpLimits,
         seed: u64,
-    ) -> Result<TcpStack<Port>, BypassError> {
-        let (mac, mtu) = (port.interface().mac, port.interface().mtu as usize);
-        let checksums =
-            if port.interface().is_veth { Checksums::OrPartial } else { Checksums::Whole };
-        TcpStack::over(port, mac, (address, mtu), checksums, limits, seed)
+    ) -> Result<TcpStack<D>, BypassError> {
+        let (mac, mtu) = (device.interface().mac, device.interface().mtu as usize);
+        let checksums = device.checksums();
+        TcpStack::over(device, mac, (address, mtu), checksums, limits, seed)
     }
 
     /// Takes a port of the stack's address from the kernel, or with 0 any that is free.
     ///
     /// # Errors
-    /// As [`Port::claim`].
+    /// As [`Device::claim`].
     pub fn bind(&mut self, port: u16) -> Result<SocketAddrV4, BypassError> {
         let address = SocketAddrV4::new(self.address, port);
         self.wire.frames.claim(Protocol::Tcp, address)
@@ -112,7 +112,7 @@ impl TcpStack<Port> {
     /// Looks up the way to a peer, before [`TcpStack::connect`]. Off the path.
     ///
     /// # Errors
-    /// As [`Port::next_hop`].
+    /// As [`Device::next_hop`].
     pub fn resolve(&mut self, peer: Ipv4Addr) -> Result<(), BypassError> {
         let mac = self.wire.frames.next_hop(peer)?;
         self.learn(peer, mac);

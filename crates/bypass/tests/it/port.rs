@@ -2,7 +2,7 @@
 
 use crate::bench::{COPY, addresses, networks, open, port};
 use bypass::routes::{Interface, route};
-use bypass::{BypassError, Copying, PortOptions, Protocol};
+use bypass::{BypassError, Copying, Device, PortOptions, Protocol};
 use host::network::{DEVICE, Networks};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};

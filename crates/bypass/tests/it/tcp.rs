@@ -2,7 +2,7 @@
 
 use crate::bench::{Harm, Harmed, addresses, networks, port};
 use bypass::frame::Checksums;
-use bypass::{ConnectionId, Frames, Port, Protocol, TcpLimits, TcpStack};
+use bypass::{ConnectionId, Device, Frames, Port, Protocol, TcpLimits, TcpStack};
 use clock::{Clock, Deadline};
 use host::network::Networks;
 use std::io::{self, ErrorKind, Read, Write};

@@ -149,9 +149,9 @@ fn errors_say_what_why_and_what_to_try() {
         expect![[r#"subject.0.name = floor: floor…, bare… and hiccup… are tickpath's own names"#]],
     );
     complains(
-        &["exchange.backend=dpdk"],
+        &["exchange.backend=netmap"],
         expect![[
-            r#"there is no backend "dpdk"; there are: spin, block, io_uring, io_uring_spin, af_xdp"#
+            r#"there is no backend "netmap"; there are: spin, block, io_uring, io_uring_spin, af_xdp, dpdk"#
         ]],
     );
     complains(

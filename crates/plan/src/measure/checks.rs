@@ -1,6 +1,6 @@
 //! Checks that several kinds share.
 
-use crate::backend::{self, AF_XDP_CONNECTIONS_MAX, GATEWAYS_MAX};
+use crate::backend::{self, BELOW_CONNECTIONS_MAX, GATEWAYS_MAX};
 use crate::faults::Inject;
 use crate::range::{OutOfRange, require, within};
 use crate::scenario::{Scenario, ScenarioError};
@@ -41,7 +41,8 @@ pub(crate) fn exchange(scenario: &Scenario) -> Result<(), ScenarioError> {
     let why = "{}; with 0 the exchange thread has the sockets";
     within("exchange.gateways", exchange.gateways as usize, 0..=GATEWAYS_MAX, why)?;
     let has_sockets = exchange.gateways == 0 || !backend::is_below(&exchange.backend);
-    let why = "gateway threads need sockets of the kernel, which af_xdp has not: use 0";
+    let name = &exchange.backend;
+    let why = format!("gateway threads need sockets of the kernel, which {name} has not: use 0");
     require(has_sockets, "exchange.gateways", exchange.gateways, why)?;
     let able = exchange.start;
     Ok(inject("exchange", &exchange.inject, able, "an exchange that it starts")?)
@@ -100,7 +101,7 @@ pub(crate) fn stamps(scenario: &Scenario, subject: &Subject) -> Result<(), OutOf
 /// Checks that a backend carries what the scenario sends, and over that network.
 fn takes_messages(scenario: &Scenario, key: &str, name: &str) -> Result<(), OutOfRange> {
     if scenario.request.protocol == Protocol::Udp {
-        let why = "over UDP it is spin, block or af_xdp";
+        let why = "over UDP it is spin, block, af_xdp or dpdk";
         require(backend::takes_datagrams(name), key, name, why)?;
     }
     if !backend::is_below(name) {
@@ -110,11 +111,13 @@ fn takes_messages(scenario: &Scenario, key: &str, name: &str) -> Result<(), OutO
     let why = "it carries orders, and requests of network scenarios: take another backend";
     require(carries, key, name, why)?;
     let has_interface = !scenario.exchange.start || scenario.network == Network::Veth;
-    let why = "af_xdp takes the queues of an interface, which loopback has not: use \"veth\"";
+    let why =
+        format!("{name} takes the queues of an interface, which loopback has not: use \"veth\"");
     require(has_interface, "network", "loopback", why)?;
     let connections = scenario.load.connections;
-    let why = "{}: af_xdp looks at every connection in turn; take fewer, or another backend";
-    within("load.connections", connections, 1..=AF_XDP_CONNECTIONS_MAX, why)
+    let why = "{}: below the kernel every connection is looked at in turn; take fewer, or another \
+               backend";
+    within("load.connections", connections, 1..=BELOW_CONNECTIONS_MAX, why)
 }
 
 /// Whether an end of the scenario is below the kernel.

@@ -21,7 +21,7 @@ pub(crate) struct ExchangeArguments {
     /// Scheduling class of the threads: other, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, default_value = "other")]
     pub scheduling: Scheduling,
-    /// How to wait for data: spin, block, io_uring, io_uring_spin, or af_xdp as root
+    /// How to wait for data: spin, block, io_uring, io_uring_spin, or as root af_xdp or dpdk
     #[arg(long, default_value = "spin")]
     pub backend: String,
     /// Initial book: synthetic, empty, or a Databento MBO file (.dbn, .dbn.zst)

@@ -10,8 +10,19 @@ use std::time::Duration;
 
 /// Short runs of orders in ping-pong over veth, each end with its backend.
 fn measured(exchange: &str, subject: &str, sets: &[&str]) -> (serde_json::Value, String) {
+    measured_by(&[], exchange, subject, sets)
+}
+
+/// The same with these variables in the environment.
+fn measured_by(
+    variables: &[(&str, &str)],
+    exchange: &str,
+    subject: &str,
+    sets: &[&str],
+) -> (serde_json::Value, String) {
     let runs = tempfile::tempdir().unwrap();
     let mut command = tickpath();
+    command.envs(variables.iter().copied());
     command.args(["run", "ping-pong", "--quiet", "--out"]).arg(runs.path());
     let backends =
         [format!("exchange.backend={exchange}"), format!("subject.rust.backend={subject}")];
@@ -75,6 +86,62 @@ fn orders_run_below_the_kernel() {
     }
 }
 
+/// In a build without DPDK its backend says so, and what to do.
+#[cfg(not(feature = "dpdk"))]
+#[test]
+fn dpdk_that_is_not_built_in_is_named() {
+    let listen = ["--listen", "127.0.0.1:0"];
+    let done = output(&[&["exchange", "--any-token", "--backend", "dpdk"][..], &listen].concat());
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("127.0.0.1"), "{said}");
+    let networks = match Networks::create() {
+        Ok(networks) => networks,
+        Err(why) => testing::skip!(Root, "{why}"),
+    };
+    let listen = format!("{}:0", networks.exchange().address());
+    let arguments = ["exchange", "--any-token", "--backend", "dpdk", "--listen", &listen];
+    let done = networks.exchange().within(|| output(&arguments)).unwrap();
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("built without DPDK") && said.contains("make dpdk"), "{said}");
+}
+
+#[cfg(not(feature = "dpdk"))]
+#[test]
+fn orders_run_over_dpdk() {
+    testing::skip!(Dpdk, "this build has no DPDK");
+}
+
+/// Orders over DPDK at either end and at both, by both drivers, against the kernel's TCP.
+#[cfg(feature = "dpdk")]
+#[test]
+fn orders_run_over_dpdk() {
+    if let Err(why) = Networks::create() {
+        testing::skip!(Root, "{why}");
+    }
+    for (driver, exchange, subject, sets) in [
+        ("net_af_packet", "dpdk", "dpdk", &[][..]),
+        ("net_af_packet", "dpdk", "block", &["load.accounts=4", "load.connections=2"]),
+        ("net_af_packet", "block", "dpdk", &["load.accounts=3", "load.connections=3"]),
+        ("net_af_xdp", "dpdk", "dpdk", &["tls=true"]),
+        ("net_af_xdp", "dpdk", "block", &[]),
+    ] {
+        let variables = [("TICKPATH_DPDK_DRIVER", driver)];
+        let (record, said) = measured_by(&variables, exchange, subject, sets);
+        assert_eq!(record["complete"], true, "{driver} {exchange} {subject}: {said}");
+        let load = &rust(&record)["load"];
+        assert!(load["sent"].as_u64() > Some(10) && load["lost"] == 0, "{load} {said}");
+        for held in ["complete", "sent", "replies", "recorded", "accepted", "accounted", "state"] {
+            let rule = rule(&record, &format!("rust.{held}"));
+            assert_ne!(rule["verdict"], "broken", "{driver} {exchange} {subject}: {rule}");
+        }
+        let stacks = load["stacks"].to_string();
+        let ends = [exchange, subject].iter().filter(|end| **end == "dpdk").count();
+        assert_eq!(stacks.matches(driver).count(), ends, "{stacks}");
+    }
+}
+
 #[test]
 fn orders_that_af_xdp_can_not_carry_are_named() {
     for (sets, says) in [
@@ -88,7 +155,7 @@ fn orders_that_af_xdp_can_not_carry_are_named() {
                 "load.accounts=300",
                 "load.connections=300",
             ],
-            "1 to 256: af_xdp looks at every connection",
+            "1 to 256: below the kernel every connection is looked at",
         ),
         (
             &["network=veth", "subject.rust.backend=af_xdp", "load.stamp_every=10"],

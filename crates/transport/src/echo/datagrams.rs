@@ -10,7 +10,8 @@ use crate::echo::stamps::{KernelSide, asks_for_departure};
 use crate::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message, is_nothing};
 use crate::stream::below::address_of;
 use crate::stream::below::datagrams::datagrams_at;
-use bypass::{Datagrams, Port};
+use crate::stream::below::device::{AnyDevice, DeviceKind};
+use bypass::Datagrams;
 use clock::Clock;
 use clock::wall::WallLine;
 use std::collections::HashMap;
@@ -193,8 +194,8 @@ impl DatagramEcho {
 pub enum EchoSocket {
     /// A socket of the kernel.
     Kernel(UdpSocket),
-    /// AF_XDP on the address's interface.
-    Below(Box<Datagrams<Port>>, SocketAddrV4),
+    /// A device on the address's interface.
+    Below(Box<Datagrams<AnyDevice>>, SocketAddrV4),
 }
 
 impl EchoSocket {
@@ -203,11 +204,11 @@ impl EchoSocket {
     /// # Errors
     /// If the address is taken or not of this machine, or the backend can't run here.
     pub fn bind(address: &str, backend: plan::backend::Backend) -> io::Result<EchoSocket> {
-        if backend != plan::backend::AF_XDP {
+        let Some(kind) = DeviceKind::of(backend) else {
             return Ok(EchoSocket::Kernel(UdpSocket::bind(address)?));
-        }
+        };
         let address = address_of(address)?;
-        let mut datagrams = datagrams_at(*address.ip()).map_err(io::Error::other)?;
+        let mut datagrams = datagrams_at(kind, *address.ip())?;
         let bound = datagrams.bind(address.port()).map_err(io::Error::other)?;
         Ok(EchoSocket::Below(Box::new(datagrams), bound))
     }

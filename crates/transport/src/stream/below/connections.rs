@@ -1,17 +1,18 @@
-//! Connections over AF_XDP as a set of streams: TCP in user space, which listens and connects by
-//! itself.
+//! Connections below the kernel as a set of streams: TCP in user space, which listens and connects
+//! by itself.
 //!
 //! - A write sends its segments before it returns, as a system call would.
 //! - A wait receives. Acknowledgements of what it received ride on the answer, or leave with the
 //!   next wait if there is none: a segment of their own would delay the answer.
 //! - It spins: there is no wait that sleeps.
 
-use super::{address_of, no_sockets, port_at, source_to, v4};
+use super::device::{AnyDevice, DeviceKind};
+use super::{address_of, no_sockets, source_to, v4};
 use crate::connection::Connection;
 use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
-use bypass::{ConnectionId, Port, TcpLimits, TcpStack};
+use bypass::{ConnectionId, TcpLimits, TcpStack};
 use clock::Clock;
-use plan::backend::AF_XDP_CONNECTIONS_MAX;
+use plan::backend::BELOW_CONNECTIONS_MAX;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -21,7 +22,7 @@ use std::os::fd::BorrowedFd;
 /// finds none tries again.
 const BACKLOG: usize = 8;
 const LIMITS: TcpLimits = TcpLimits {
-    connections_max: AF_XDP_CONNECTIONS_MAX + BACKLOG,
+    connections_max: BELOW_CONNECTIONS_MAX + BACKLOG,
     backlog: BACKLOG,
     receive_buffer_bytes: 256 * 1024,
     send_buffer_bytes: 256 * 1024,
@@ -29,8 +30,8 @@ const LIMITS: TcpLimits = TcpLimits {
 /// Limit on the time that a peer takes to accept a connection.
 const DIAL_NS: u64 = 5_000_000_000;
 
-pub(crate) fn open(clock: Clock) -> io::Result<Box<dyn Sockets>> {
-    Ok(Box::new(Connections { clock, stack: None, lanes: Vec::new() }))
+pub(crate) fn open(kind: DeviceKind, clock: Clock) -> io::Result<Box<dyn Sockets>> {
+    Ok(Box::new(Connections { kind, clock, stack: None, lanes: Vec::new() }))
 }
 
 /// One connection.
@@ -42,27 +43,28 @@ struct Lane {
 }
 
 struct Connections {
+    kind: DeviceKind,
     clock: Clock,
     /// Opened by the first call that says on which address.
-    stack: Option<(Ipv4Addr, TcpStack<Port>)>,
+    stack: Option<(Ipv4Addr, TcpStack<AnyDevice>)>,
     lanes: Vec<Option<Lane>>,
 }
 
 impl Connections {
     /// The stack of an address of this machine.
-    fn stack_at(&mut self, address: Ipv4Addr) -> io::Result<&mut TcpStack<Port>> {
+    fn stack_at(&mut self, address: Ipv4Addr) -> io::Result<&mut TcpStack<AnyDevice>> {
         let (its, stack) = match &mut self.stack {
             Some(opened) => opened,
             none => {
-                let port = port_at(address).map_err(io::Error::other)?;
+                let device = self.kind.open_at(address)?;
                 let seed = RandomState::new().hash_one(());
-                let stack = TcpStack::on_port(port, address, LIMITS, seed);
+                let stack = TcpStack::on_port(device, address, LIMITS, seed);
                 none.insert((address, stack.map_err(io::Error::other)?))
             }
         };
         if *its != address {
             let why = format!(
-                "af_xdp is on the address {its} already, and {address} is another: use one \
+                "the stack is on the address {its} already, and {address} is another: use one \
                  interface for all connections"
             );
             return Err(io::Error::new(ErrorKind::AddrNotAvailable, why));
@@ -72,7 +74,7 @@ impl Connections {
 
     /// A stream's stack and lane.
     #[inline]
-    fn lane(&mut self, id: StreamId) -> io::Result<(&mut TcpStack<Port>, &mut Lane)> {
+    fn lane(&mut self, id: StreamId) -> io::Result<(&mut TcpStack<AnyDevice>, &mut Lane)> {
         let lane = self.lanes.get_mut(id.index()).and_then(Option::as_mut);
         match (&mut self.stack, lane) {
             (Some((_, stack)), Some(lane)) => Ok((stack, lane)),

@@ -1,28 +1,33 @@
-//! Flows of datagrams over AF_XDP as a set of streams: a read gives one datagram, a write sends
-//! one. The kernel has no part in a datagram's way but the call that makes it send.
+//! Flows of datagrams below the kernel as a set of streams: a read gives one datagram, a write
+//! sends one. Over AF_XDP the kernel has no part in a datagram's way but the call that makes it
+//! send; over DPDK it has none.
 //!
 //! It spins: there is no wait that sleeps.
 
-use super::{no_sockets, port_at, source_to, v4};
+use super::device::{AnyDevice, DeviceKind};
+use super::{no_sockets, source_to, v4};
 use crate::connection::Connection;
 use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
-use bypass::{Arrival, BypassError, Datagrams, Port};
+use bypass::{Arrival, Datagrams};
 use clock::Clock;
 use plan::tables::network::MESSAGE_BYTES_MAX;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 
-pub(crate) fn open(clock: Clock) -> io::Result<Box<dyn Streams>> {
+pub(crate) fn open(kind: DeviceKind, clock: Clock) -> io::Result<Box<dyn Streams>> {
     let inbox = vec![0; MESSAGE_BYTES_MAX].into();
-    Ok(Box::new(Flows { clock, datagrams: None, flows: Vec::new(), inbox, staged: None }))
+    Ok(Box::new(Flows { kind, clock, datagrams: None, flows: Vec::new(), inbox, staged: None }))
 }
 
 /// Datagrams of the interface that has `address`.
 ///
 /// # Errors
-/// If there is none, or AF_XDP can't run there: in words that say what to try.
-pub(crate) fn datagrams_at(address: Ipv4Addr) -> Result<Datagrams<Port>, BypassError> {
-    Ok(Datagrams::on_port(port_at(address)?, address))
+/// If there is none, or the device can't run there: in words that say what to try.
+pub(crate) fn datagrams_at(
+    kind: DeviceKind,
+    address: Ipv4Addr,
+) -> io::Result<Datagrams<AnyDevice>> {
+    Ok(Datagrams::on_port(kind.open_at(address)?, address))
 }
 
 /// One flow.
@@ -34,9 +39,10 @@ struct Flow {
 }
 
 struct Flows {
+    kind: DeviceKind,
     clock: Clock,
     /// Opened by the first flow, on the interface by which its peer is reached.
-    datagrams: Option<Datagrams<Port>>,
+    datagrams: Option<Datagrams<AnyDevice>>,
     flows: Vec<Option<Flow>>,
     inbox: Box<[u8]>,
     /// The datagram in the inbox: its flow and its length.
@@ -75,7 +81,7 @@ impl Streams for Flows {
         let peer = v4(peer)?;
         let datagrams = match &mut self.datagrams {
             Some(datagrams) => datagrams,
-            none => none.insert(datagrams_at(source_to(peer)?).map_err(io::Error::other)?),
+            none => none.insert(datagrams_at(self.kind, source_to(peer)?)?),
         };
         datagrams.resolve(*peer.ip()).map_err(io::Error::other)?;
         let local_port = datagrams.bind(0).map_err(io::Error::other)?.port();

@@ -1,0 +1,52 @@
+//! Devices: frames with an interface of the kernel beside them, from which addresses, ports, routes
+//! and neighbours come.
+
+use crate::error::BypassError;
+use crate::frame::{Checksums, Mac};
+use crate::frames::Frames;
+use crate::port::Protocol;
+use crate::routes::Interface;
+use rustix::net::{AddressFamily, bind, getsockname, socket};
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::OwnedFd;
+
+/// Frames of an interface. In words it says what it is and how it runs.
+pub trait Device: Frames + fmt::Display {
+    /// The interface.
+    fn interface(&self) -> &Interface;
+
+    /// Takes all packets to `address` from now on; with port 0 the kernel chooses a free one. A
+    /// socket of the kernel, which gets nothing, keeps the address from other programs.
+    ///
+    /// # Errors
+    /// If the address is not of this interface, is taken, or there are too many already.
+    fn claim(
+        &mut self,
+        protocol: Protocol,
+        address: SocketAddrV4,
+    ) -> Result<SocketAddrV4, BypassError>;
+
+    /// Where to send packets for an address: itself, or the router to it. Off the path.
+    ///
+    /// # Errors
+    /// If the kernel's route leaves by another interface, or nobody answers ARP.
+    fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError>;
+
+    /// Which checksums of what arrives are right.
+    fn checksums(&self) -> Checksums {
+        if self.interface().is_veth { Checksums::OrPartial } else { Checksums::Whole }
+    }
+}
+
+/// A socket of the kernel that is bound to an address, or with port 0 to one that the kernel chose.
+pub(crate) fn reserve(
+    protocol: Protocol,
+    address: SocketAddrV4,
+) -> io::Result<(OwnedFd, SocketAddrV4)> {
+    let socket = socket(AddressFamily::INET, protocol.kind(), None)?;
+    bind(&socket, &address)?;
+    let bound = SocketAddrV4::try_from(getsockname(&socket)?)?;
+    Ok((socket, bound))
+}

@@ -1,0 +1,229 @@
+//! A port over DPDK.
+
+use super::arp::{self, ARP_BYTES, Arp};
+use super::ffi::{self, Failure, Queue};
+use super::flow::flow;
+use super::swallow::swallow;
+use crate::device::{Device, reserve};
+use crate::error::BypassError;
+use crate::frame::{ETHERNET_BYTES, Mac};
+use crate::frames::Frames;
+use crate::port::Protocol;
+use crate::routes::{Interface, route};
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The driver if nobody names another.
+pub const DRIVER_DEFAULT: &str = "net_af_xdp";
+/// Limit on the flows of a port: each frame is compared with all of them.
+const FLOWS_MAX: usize = 1024;
+/// Looks for an answer to a question by ARP, [`LOOK_PAUSE`] apart, and those after which it is
+/// asked again.
+const LOOKS: u32 = 1_500;
+const LOOKS_A_QUESTION: u32 = 500;
+const LOOK_PAUSE: Duration = Duration::from_millis(1);
+/// Limit on the MTU: that of jumbo frames, whose packets the memory has room for.
+const MTU_MAX: u32 = 9_000;
+/// Memory of DPDK, MiB, from ordinary pages.
+const MEMORY: &str = "128";
+
+/// DPDK runs once a process and cannot be started again.
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// A poll-mode driver on an interface. One a process.
+pub struct DpdkPort {
+    interface: Interface,
+    driver: String,
+    queue: Queue,
+    flows: Vec<(u8, SocketAddrV4)>,
+    claims: Vec<OwnedFd>,
+}
+
+impl DpdkPort {
+    /// Opens a port on an interface. `driver`: a virtual driver that takes `iface=`, with further
+    /// arguments behind commas, such as `net_af_xdp,start_queue=1`.
+    ///
+    /// # Errors
+    /// If this process has a port already, or DPDK, the driver, the kernel or our rights do not
+    /// allow it.
+    pub fn open(interface: &Interface, driver: &str) -> Result<DpdkPort, BypassError> {
+        let failed = |Failure(step, source)| BypassError::Dpdk {
+            interface: interface.name.clone(),
+            driver: driver.to_owned(),
+            step,
+            source,
+        };
+        if interface.mtu > MTU_MAX {
+            let (name, mtu) = (interface.name.clone(), interface.mtu);
+            return Err(BypassError::Mtu { interface: name, mtu, max: MTU_MAX });
+        }
+        if STARTED.swap(true, Ordering::Relaxed) {
+            let why = io::Error::new(io::ErrorKind::AlreadyExists, "this process has a port");
+            return Err(failed(Failure("start DPDK".to_owned(), why)));
+        }
+        let (name, more) = driver.split_once(',').unwrap_or((driver, ""));
+        let device = format!("{name}0");
+        let more = if more.is_empty() { String::new() } else { format!(",{more}") };
+        let words = [
+            "tickpath".to_owned(),
+            "--no-huge".to_owned(),
+            // 22.11 takes no --in-memory beside --no-huge. So processes share nothing.
+            "--no-shconf".to_owned(),
+            "--file-prefix=tickpath".to_owned(),
+            "--no-pci".to_owned(),
+            "--no-telemetry".to_owned(),
+            "--log-level=error".to_owned(),
+            "-m".to_owned(),
+            MEMORY.to_owned(),
+            format!("--vdev={device},iface={}{more}", interface.name),
+        ];
+        // It moves the thread that starts it to a core of its own choice.
+        let started = std::thread::scope(|scope| scope.spawn(|| ffi::start(&words)).join());
+        let panicked = |_| Failure("start DPDK".to_owned(), io::Error::other("it panicked"));
+        started.map_err(panicked).and_then(|started| started).map_err(failed)?;
+        // At most `MTU_MAX`.
+        let queue = Queue::open(&device, interface.mtu as u16).map_err(failed)?;
+        Ok(DpdkPort {
+            interface: interface.clone(),
+            driver: driver.to_owned(),
+            queue,
+            flows: Vec::new(),
+            claims: Vec::new(),
+        })
+    }
+
+    /// Frames that the driver dropped for want of room.
+    pub fn missed(&self) -> u64 {
+        self.queue.missed()
+    }
+
+    /// Takes the next frame: ARP is dealt with and returned, what belongs to a claimed flow goes to
+    /// `take`, all else is dropped. `None` if none is there.
+    #[inline]
+    fn next(&mut self, take: &mut dyn FnMut(&[u8])) -> Option<Next> {
+        let DpdkPort { queue, flows, .. } = self;
+        let mut next = Next::Dropped;
+        let is_there = queue.receive(|frame| {
+            if flow(frame).is_some_and(|of| flows.contains(&of)) {
+                take(frame);
+                next = Next::Taken;
+            } else if let Some(arp) = arp::read(frame) {
+                next = Next::Arp(arp);
+            }
+        });
+        if let Next::Arp(arp) = next {
+            self.answer(arp);
+        }
+        is_there.then_some(next)
+    }
+
+    /// Answers a question for an address of this interface.
+    fn answer(&mut self, asked: Arp) {
+        if !asked.asks || !self.interface.addresses.contains(&asked.to) {
+            return;
+        }
+        let from = (self.interface.mac, asked.to);
+        // Without room the peer asks again.
+        self.queue.send(ARP_BYTES, |frame| arp::answer(frame, from, asked.from));
+        self.queue.flush();
+    }
+}
+
+/// One frame.
+enum Next {
+    Taken,
+    Arp(Arp),
+    Dropped,
+}
+
+impl Frames for DpdkPort {
+    #[inline]
+    fn receive(&mut self, take: impl FnOnce(&[u8])) -> bool {
+        let mut take = Some(take);
+        loop {
+            match self.next(&mut |frame| take.take().into_iter().for_each(|take| take(frame))) {
+                None => return false,
+                Some(Next::Taken) => return true,
+                Some(Next::Arp(_) | Next::Dropped) => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool {
+        self.queue.send(bytes, fill)
+    }
+
+    #[inline]
+    fn flush(&mut self) -> io::Result<()> {
+        self.queue.flush();
+        Ok(())
+    }
+}
+
+impl Device for DpdkPort {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn claim(
+        &mut self,
+        protocol: Protocol,
+        address: SocketAddrV4,
+    ) -> Result<SocketAddrV4, BypassError> {
+        let failed = |source| BypassError::Claim { address, source };
+        if !self.interface.addresses.contains(address.ip()) {
+            return Err(failed(Errno::ADDRNOTAVAIL.into()));
+        }
+        if self.flows.len() >= FLOWS_MAX {
+            return Err(failed(Errno::NOSPC.into()));
+        }
+        let (socket, bound) = reserve(protocol, address).map_err(failed)?;
+        swallow(&socket, protocol).map_err(failed)?;
+        self.flows.push((protocol.number(), bound));
+        self.claims.push(socket);
+        Ok(bound)
+    }
+
+    /// Asks by ARP. Frames that arrive meanwhile are dropped, as on any wire.
+    fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError> {
+        let (route, name) = (route(to)?, self.interface.name.clone());
+        if route.interface != self.interface.index {
+            return Err(BypassError::OtherInterface { to, interface: name });
+        }
+        let (from, hop) = ((self.interface.mac, route.source), route.next_hop);
+        for look in 0..LOOKS {
+            if look.is_multiple_of(LOOKS_A_QUESTION) {
+                self.queue.send(ARP_BYTES, |frame| arp::ask(frame, from, hop));
+                self.queue.flush();
+            }
+            while let Some(next) = self.next(&mut |_| {}) {
+                if let Next::Arp(Arp { from: (mac, address), .. }) = next
+                    && address == hop
+                {
+                    return Ok(mac);
+                }
+            }
+            std::thread::sleep(LOOK_PAUSE);
+        }
+        Err(BypassError::NoNeighbour { address: hop, interface: name })
+    }
+}
+
+impl fmt::Display for DpdkPort {
+    /// Such as "DPDK 22.11.5 on eth1: net_af_xdp, 1 queue".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (version, name) = (ffi::version(), &self.interface.name);
+        write!(
+            f,
+            "{version} on {name}: {}, 1 queue, frames up to {} bytes",
+            self.driver,
+            self.interface.mtu as usize + ETHERNET_BYTES
+        )
+    }
+}
