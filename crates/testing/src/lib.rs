@@ -27,27 +27,40 @@ mod skipping;
 
 pub use skipping::{Need, SKIPPED_FILE, market_data, opens, skipped};
 
-/// How many cases a property test tries whose usual number is `usual`: that number is for
-/// `PROPTEST_CASES=256`, proptest's own number, and another value changes it in proportion.
+/// How many cases a property test tries whose usual number is `usual`: so many per cent of it as
+/// `TICKPATH_CASES_PERCENT` says, and at least one.
+///
+/// Not `PROPTEST_CASES`: `proptest!` puts that number in the place of every other, so that a test
+/// of six slow cases would try as many as one of thousands.
 pub fn cases(usual: u32) -> u32 {
-    in_proportion(usual, std::env::var("PROPTEST_CASES").ok())
+    per_cent_of(usual, std::env::var("TICKPATH_CASES_PERCENT").ok())
 }
 
-fn in_proportion(usual: u32, asked: Option<String>) -> u32 {
-    let asked: u32 = asked.and_then(|text| text.parse().ok()).unwrap_or(256);
-    (u64::from(usual) * u64::from(asked) / 256).clamp(1, u32::MAX.into()) as u32
+fn per_cent_of(usual: u32, asked: Option<String>) -> u32 {
+    let asked: u32 = asked.and_then(|text| text.parse().ok()).unwrap_or(100);
+    (u64::from(usual) * u64::from(asked) / 100).clamp(1, u32::MAX.into()) as u32
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::test_runner::{Config, contextualize_config};
+
     #[test]
     fn cases_grow_and_shrink_with_the_number_that_is_asked() {
-        let cases = |usual, asked: &str| super::in_proportion(usual, Some(asked.to_owned()));
-        assert_eq!(super::in_proportion(4_000, None), 4_000);
+        let cases = |usual, asked: &str| super::per_cent_of(usual, Some(asked.to_owned()));
+        assert_eq!(super::per_cent_of(4_000, None), 4_000);
         assert_eq!(
-            [cases(4_000, "256"), cases(4_000, "64"), cases(4_000, "1024")],
+            [cases(4_000, "100"), cases(4_000, "25"), cases(4_000, "400")],
             [4_000, 1_000, 16_000]
         );
-        assert_eq!([cases(6, "32"), cases(6, "0"), cases(6, "many")], [1, 1, 6]);
+        assert_eq!([cases(6, "12"), cases(6, "0"), cases(6, "many")], [1, 1, 6]);
+    }
+
+    /// `make test` once set `PROPTEST_CASES=64`, meant as a quarter, and a test of six cases took
+    /// two minutes with 64 of them, while one of 4 000 tried 64.
+    #[test]
+    fn nothing_replaces_the_number_that_a_test_asks_for() {
+        let config = contextualize_config(Config::with_cases(super::cases(6)));
+        assert_eq!(config.cases, super::cases(6), "PROPTEST_CASES is set: unset it");
     }
 }
