@@ -37,6 +37,8 @@ impl Running {
 
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
+        // Or a message in two parts waits 40 ms for the acknowledgement of the first.
+        stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
         stream
