@@ -13,7 +13,6 @@ use stats::verdict::Outcome;
 /// autocorrelation of p50 falls to zero and that of p99 to a third.
 const BLOCK: usize = 10;
 const PAIRS: usize = 12;
-const EXPERIMENTS: usize = 200;
 
 /// p50 and p99 of order and cancel, run by run, as a real machine gave them.
 struct Machine {
@@ -90,6 +89,10 @@ fn record([order_p50, order_p99, cancel_p50, cancel_p99]: [u64; 4], factor: f64)
     record
 }
 
+fn experiments() -> usize {
+    testing::cases(200) as usize
+}
+
 /// A B B A A B B A … over a day; B's latencies are multiplied by `factor`.
 fn interleaved(day: &[[u64; 4]], factor: f64) -> Vec<ComparedFigure> {
     let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -122,15 +125,16 @@ fn the_real_series_is_autocorrelated() {
 fn a_against_a_is_no_difference() {
     let machine = Machine::real();
     let mut random = SplitMix64::new(1);
-    let told_apart = (0..EXPERIMENTS)
+    let experiments = experiments();
+    let told_apart = (0..experiments)
         .filter(|_| {
             let figures = interleaved(&machine.day(&mut random, 2 * PAIRS), 1.0);
             assert_eq!(figures.len(), 4);
             figures.iter().any(|figure| figure.outcome.is_difference())
         })
         .count();
-    println!("{told_apart} of {EXPERIMENTS} comparisons of A with A said better or worse");
-    assert!(told_apart * 20 <= EXPERIMENTS, "{told_apart} of {EXPERIMENTS}");
+    println!("{told_apart} of {experiments} comparisons of A with A said better or worse");
+    assert!(told_apart * 20 <= experiments, "{told_apart} of {experiments}");
 }
 
 /// A shift of three times the stated noise floor is found nine times of ten.
@@ -140,7 +144,8 @@ fn a_shift_of_three_noise_floors_is_found() {
     let machine = Machine::real();
     let mut random = SplitMix64::new(2);
     let mut found = [0; 3];
-    for _ in 0..EXPERIMENTS {
+    let experiments = experiments();
+    for _ in 0..experiments {
         let day = machine.day(&mut random, 2 * PAIRS);
         let nothing = interleaved(&day, 1.0);
         for (found, (figure, direction)) in found.iter_mut().zip(shifts) {
@@ -156,7 +161,7 @@ fn a_shift_of_three_noise_floors_is_found() {
         }
     }
     for (found, (figure, direction)) in found.into_iter().zip(shifts) {
-        println!("{figure} {direction:?}: {found} of {EXPERIMENTS} shifts found");
-        assert!(found * 10 >= EXPERIMENTS * 9, "{figure} {direction:?}: {found} of {EXPERIMENTS}");
+        println!("{figure} {direction:?}: {found} of {experiments} shifts found");
+        assert!(found * 10 >= experiments * 9, "{figure} {direction:?}: {found} of {experiments}");
     }
 }

@@ -131,6 +131,8 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(256)))]
+
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400), framed in any::<bool>()) {
         let mut sent = Vec::new();
