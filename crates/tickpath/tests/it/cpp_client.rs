@@ -105,12 +105,17 @@ fn delays_of_the_exchange_are_recovered_in_the_service_time() {
         let minima = [0, 50, 500].map(|delay_us| {
             let delay = format!("exchange.inject.delay_us={delay_us}");
             // A minimum needs few orders.
-            let more = [delay.as_str(), "seconds=0.3"];
-            let sets: Vec<&str> = PING_PONG.into_iter().chain(more).collect();
+            let run = |factor: u32| {
+                let seconds = format!("seconds={}", 0.3 * f64::from(factor));
+                let sets = PING_PONG.into_iter().chain([delay.as_str(), &seconds]);
+                let record = run_both(&client, options, &sets.collect::<Vec<_>>());
+                testing::unless!(!is_void(&record), "{}", record["void_because"]);
+                Ok(record)
+            };
             // The best of three: a machine that is busy for a whole second delays every message.
             let mut best = [u64::MAX; 2];
             for _ in 0..3 {
-                let record = run_both(&client, options, &sets);
+                let record = testing::quiet::or_doubled("0.3 s are enough for a reply", run);
                 let found = ["rust", "cpp"].map(|one| of(&record, one, "service", "min"));
                 best = [best[0].min(found[0]), best[1].min(found[1])];
             }

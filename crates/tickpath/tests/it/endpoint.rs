@@ -67,7 +67,9 @@ fn every_step_is_a_series_and_distance_is_seen_where_it_is() {
     for step in ["ping", "upgrade", "first_ping"] {
         assert!(p50_ns(&record, step) >= both_ways_ns, "{step}: {record}");
     }
-    assert!(p50_ns(&record, "connect") < both_ways_ns, "{record}");
+    // The fastest of a few: a delay would be in each, and what a busy machine adds is not.
+    let connect = &series(&record, "probe", "connect", "service")["pooled"];
+    assert!(connect["min"].as_u64().unwrap() < both_ways_ns, "{record}");
     let all = record["subjects"][0]["series"].as_array().unwrap();
     assert_eq!(all[0]["name"], "ping", "the main series comes first");
     assert!(all.iter().all(|one| one["name"] != "handshake"), "there was no TLS");
