@@ -83,6 +83,22 @@ fn only_an_exchange_that_is_started_has_a_follower() {
     assert!(error.contains("0 to 500000 us"), "{error}");
 }
 
+/// A failure needs a standby that has everything, and a client that goes on there.
+#[test]
+fn an_exchange_fails_only_where_a_standby_can_go_on() {
+    Scenario::find("failover", &[]).unwrap();
+    for (set, words) in [
+        ("subject.kill.replicate=async", "subject.replicate"),
+        ("subject.kill.dialect=sbe", "over JSON"),
+        ("load.stamp_every=10", "stamp_every"),
+        ("follower.round_trip_us=5", "round_trip_us = 0"),
+        ("follower.standby_ms=149", "150 to 10000 ms"),
+    ] {
+        let error = Scenario::find("failover", &[set.to_owned()]).unwrap_err().to_string();
+        assert!(error.contains(words), "{set}: {error}");
+    }
+}
+
 #[test]
 fn a_key_of_another_kind_is_refused() {
     let complaint =
