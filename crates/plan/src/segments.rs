@@ -3,6 +3,8 @@
 /// From one stamp to the next; together they are the round trip.
 pub const SEGMENTS: [&str; 4] =
     ["application_to_queue", "queue_to_driver", "driver_to_kernel", "kernel_to_application"];
+/// The beginning and the end of `driver_to_kernel`, where our card stamps too.
+pub const CARD_SEGMENTS: [&str; 2] = ["driver_to_card", "card_to_kernel"];
 /// From the publication of a datagram of the feed to its arrival at the trader's kernel; together
 /// they are the stage `network_in`.
 pub const FEED_SEGMENTS: [&str; 3] =

@@ -38,8 +38,12 @@ pub struct Datagrams {
 pub struct KernelStamped {
     /// Messages.
     pub messages: u64,
-    /// Those that the network card stamped too, by a clock of its own; no figure uses that.
+    /// Those that the network card stamped too, by a clock of its own.
     pub by_card: u64,
+    /// Largest error of the card's stamps on our clock, ns, of the worst run; absent if its clock
+    /// can't be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_bound_ns: Option<u64>,
     /// Largest error of a stamp on our clock, ns; of the worst run.
     pub bound_ns: u64,
     /// How often the wall clock, which the kernel stamps by, was set meanwhile.
@@ -52,6 +56,7 @@ impl KernelStamped {
         KernelStamped {
             messages: self.messages.saturating_add(other.messages),
             by_card: self.by_card.saturating_add(other.by_card),
+            card_bound_ns: self.card_bound_ns.max(other.card_bound_ns),
             bound_ns: self.bound_ns.max(other.bound_ns),
             clock_steps: self.clock_steps.saturating_add(other.clock_steps),
         }

@@ -5,7 +5,7 @@ use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
-use crate::segments::SEGMENTS;
+use crate::segments::{CARD_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
 use crate::tables::network::{
     BULK_FLOWS_MAX, FORWARD, HEADER_BYTES, MESSAGE_BYTES_MAX, Protocol, REQUEST, REVERSE,
@@ -58,13 +58,15 @@ impl Measurement for Network {
     }
 
     fn series(&self) -> Vec<&'static str> {
-        [&[REQUEST, FORWARD, REVERSE, "send"][..], &SEGMENTS].concat()
+        [&[REQUEST, FORWARD, REVERSE, "send"][..], &SEGMENTS, &CARD_SEGMENTS].concat()
     }
 
     fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
         match series {
             FORWARD | REVERSE => scenario.request.one_way,
-            segment if SEGMENTS.contains(&segment) => scenario.load.stamp_every > 0,
+            segment if SEGMENTS.contains(&segment) || CARD_SEGMENTS.contains(&segment) => {
+                scenario.load.stamp_every > 0
+            }
             _ => true,
         }
     }

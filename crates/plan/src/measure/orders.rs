@@ -5,7 +5,7 @@ use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
-use crate::segments::SEGMENTS;
+use crate::segments::{CARD_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
 use crate::tables::replica::{Failure, ROUND_TRIP_US_MAX, Replicate, STANDBY_MS};
 use crate::tables::subject::{Dialect, Subject};
@@ -60,12 +60,15 @@ impl Measurement for Orders {
     }
 
     fn series(&self) -> Vec<&'static str> {
-        [&["order", "cancel", "cycle", "send"][..], &INTENSITIES, &SEGMENTS].concat()
+        [&["order", "cancel", "cycle", "send"][..], &INTENSITIES, &SEGMENTS, &CARD_SEGMENTS]
+            .concat()
     }
 
     fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
         match series {
-            segment if SEGMENTS.contains(&segment) => scenario.load.stamp_every > 0,
+            segment if SEGMENTS.contains(&segment) || CARD_SEGMENTS.contains(&segment) => {
+                scenario.load.stamp_every > 0
+            }
             by_intensity if INTENSITIES.contains(&by_intensity) => scenario.load.is_uneven(),
             _ => true,
         }

@@ -215,11 +215,23 @@ mod tests {
     #[test]
     fn stamped_messages_of_runs_add_up_and_the_worst_bound_stays() {
         let run = |messages, by_card, bound_ns| Load {
-            stamped: Some(KernelStamped { messages, by_card, bound_ns, clock_steps: 1 }),
+            stamped: Some(KernelStamped {
+                messages,
+                by_card,
+                card_bound_ns: (by_card > 0).then_some(bound_ns),
+                bound_ns,
+                clock_steps: 1,
+            }),
             ..Load::default()
         };
         let both = load(&[run(3, 0, 90), Load::default(), run(4, 1, 70)]).stamped.unwrap();
-        let expected = KernelStamped { messages: 7, by_card: 1, bound_ns: 90, clock_steps: 2 };
+        let expected = KernelStamped {
+            messages: 7,
+            by_card: 1,
+            card_bound_ns: Some(70),
+            bound_ns: 90,
+            clock_steps: 2,
+        };
         assert_eq!((both.source(), both), ("software and hardware", expected));
         assert_eq!(load(&[Load::default()]).stamped, None);
     }

@@ -167,10 +167,11 @@ fn of_stamps(subject: &Subject, stamped: &KernelStamped) -> Vec<String> {
         })
     };
     let mut said: Vec<String> = SEGMENTS.into_iter().zip(STAMPS).filter_map(lacking).collect();
-    if stamped.by_card > 0 {
+    if stamped.by_card > 0 && stamped.card_bound_ns.is_none() {
         said.push(format!(
-            "the network card stamped messages of {name} as well, by its own clock: segments \
-             between driver and wire are not judged."
+            "the network card stamped messages of {name} as well, and its clock could not be read, \
+             so that no segment begins or ends at the wire: run as root, or give this user the \
+             right to read /dev/ptp*."
         ));
     }
     if stamped.clock_steps > 0 {
@@ -224,7 +225,7 @@ mod tests {
         assert!(said[1].starts_with("kernel_to_application of a holds 7 of 9"), "{said:?}");
         let odd = KernelStamped { by_card: 1, clock_steps: 2, ..stamped };
         let said = of_stamps(&rows([9; 4]), &odd);
-        assert!(said[0].contains("by its own clock") && said[1].contains("2 times"), "{said:?}");
+        assert!(said[0].contains("/dev/ptp*") && said[1].contains("2 times"), "{said:?}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::between::offsets::{Offset, Offsets};
 use crate::between::probes::Probes;
+use crate::stamped::KernelTimes;
 use clock::phc::PhcCourse;
 use clock::recorder::{Recorder, histogram};
 use clock::time_base::one_way;
@@ -47,19 +48,6 @@ fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
-/// Our kernel's stamps of a request and its reply, on our clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KernelTimes {
-    /// The request's sequence.
-    pub(crate) sequence: u64,
-    /// When the driver got the request.
-    pub(crate) driver_ns: Option<u64>,
-    /// When the kernel had the reply.
-    pub(crate) received_ns: Option<u64>,
-    /// When the card sent the request and received the reply, on the card's clock.
-    pub(crate) card_ns: [Option<u64>; 2],
-}
-
 /// Largest errors of the kernel's stamps on our clock and on the echo's, ns; `None`: they are not
 /// to be used.
 pub(crate) type KernelErrors = [Option<u64>; 2];
@@ -69,8 +57,6 @@ pub(crate) struct Ways {
     kept: Vec<Way>,
     /// Those that found no room.
     pub(crate) unkept: u64,
-    /// Those of chosen requests, as long as there is room.
-    kernel: Vec<KernelTimes>,
     /// Departures of replies from the echo, as long as there is room.
     left: Vec<ReplyLeft>,
 }
@@ -94,12 +80,9 @@ impl Ways {
             ended_ns: 1,
         };
         let stamped = messages.checked_div(stamp_every).map_or(0, |count| count + 1);
-        let (driver_ns, received_ns, card_ns) = (Some(1), Some(1), [Some(1); 2]);
-        let times = KernelTimes { sequence: 1, driver_ns, received_ns, card_ns };
         Ways {
             kept: room(way, messages),
             unkept: 0,
-            kernel: room(times, stamped),
             left: room(ReplyLeft { sequence: 1, driver_ns: 1 }, stamped),
         }
     }
@@ -130,28 +113,21 @@ impl Ways {
         }
     }
 
-    /// Keeps what our kernel stamped of a request and its reply.
-    #[inline]
-    pub(crate) fn keep_kernel(&mut self, times: KernelTimes) {
-        if self.kernel.len() < self.kernel.capacity() {
-            self.kernel.push(times);
-        }
-    }
-
     /// The latest stamp of the echo, on its clock.
     pub(crate) fn last_echo_ns(&self) -> u64 {
         self.kept.iter().map(|way| way.echo_ns[1]).max().unwrap_or(0)
     }
 
-    /// The probes that they are, with our card's clock if it is known. The figures stay those of
-    /// the application's stamps.
+    /// The probes that they are, with our kernel's stamps of some, and our card's clock if it is
+    /// known. The figures stay those of the application's stamps.
     pub(crate) fn probes(
         &self,
         [ours_ns, theirs_ns]: KernelErrors,
+        kernel: &[KernelTimes],
         card: Option<&PhcCourse>,
     ) -> Probes {
         let ours: HashMap<u64, &KernelTimes> =
-            self.kernel.iter().map(|times| (times.sequence, times)).collect();
+            kernel.iter().map(|times| (times.sequence, times)).collect();
         let left: HashMap<u64, u64> =
             self.left.iter().map(|left| (left.sequence, left.driver_ns)).collect();
         let mut probes = Probes::default();
@@ -304,11 +280,16 @@ mod tests {
             ways.keep(sequence, [sent_ns, sent_ns, sent_ns + 40_000], Some(second));
         }
         assert_eq!(ways.left.len(), 1);
-        let card_ns = [None, Some(5_000_130_000)];
-        let (driver_ns, received_ns) = (Some(102_000), Some(135_000));
-        ways.keep_kernel(KernelTimes { sequence: 4, driver_ns, received_ns, card_ns });
         ways
     }
+
+    /// Our kernel's and our card's.
+    const OURS: KernelTimes = KernelTimes {
+        sequence: 4,
+        driver_ns: Some(102_000),
+        received_ns: Some(135_000),
+        card_ns: [None, Some(5_000_130_000)],
+    };
 
     fn narrowed(sent_ns: i64, received_ns: i64, replied_ns: i64, returned_ns: i64) -> Probe {
         let reply = Some(Reply { sent_ns: replied_ns, received_ns: returned_ns });
@@ -317,14 +298,14 @@ mod tests {
 
     #[test]
     fn stamps_of_both_kernels_find_their_request() {
-        let both = ways().probes([Some(50), Some(200)], None);
+        let both = ways().probes([Some(50), Some(200)], &[OURS], None);
         assert_eq!((both.kernel, both.card, both.whole.len()), ([1; 4], [0; 2], 1));
         assert_eq!(both.narrowed[0], narrowed(101_950, 998_200, 1_005_800, 135_050));
         assert_eq!(both.narrowed[1..], both.own[1..]);
         assert_eq!(both.own[0], narrowed(100_000, 1_000_000, 1_005_000, 140_000));
-        let ours = ways().probes([Some(50), None], None);
+        let ours = ways().probes([Some(50), None], &[OURS], None);
         assert_eq!((ours.kernel, ours.whole.len()), ([1, 0, 0, 1], 0));
-        let theirs = ways().probes([None, Some(200)], None);
+        let theirs = ways().probes([None, Some(200)], &[OURS], None);
         assert_eq!(theirs.narrowed[0], narrowed(100_000, 998_200, 1_005_800, 140_000));
     }
 
@@ -334,7 +315,7 @@ mod tests {
         let reading =
             |wall_ns| PhcReading { phc_ns: 5_000_000_000 + wall_ns, wall_ns, bound_ns: 10 };
         let course = PhcCourse::through(vec![reading(1), reading(100_000), reading(200_000)]);
-        let all = ways().probes([Some(50), Some(200)], course.as_ref());
+        let all = ways().probes([Some(50), Some(200)], &[OURS], course.as_ref());
         assert_eq!((all.kernel, all.card), ([1; 4], [0, 1]));
         assert_eq!(all.narrowed[0], narrowed(101_950, 998_200, 1_005_800, 130_020));
         assert_eq!(all.whole[0], narrowed(101_950, 998_200, 1_005_800, 135_050));

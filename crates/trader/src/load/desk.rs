@@ -8,6 +8,7 @@ use crate::load::redial::{self, Redial};
 use crate::load::sending::{LANE_BYTES_MAX, Lane, UnsentMessage};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::load::stamping::Stamping;
+use crate::stamped::KernelTimes;
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
 use host::processor::ProcessorMeter;
@@ -345,10 +346,7 @@ impl<E: OrderProtocol> Desk<E> {
     fn take_stamps(&mut self, lane: usize, ended_read: bool) {
         let Some(stamping) = &mut self.stamping else { return };
         let stamps = self.streams.stamps(self.lanes[lane].stream);
-        let times = stamping.record(lane, stamps, ended_read, &mut self.recorder);
-        if let Some((patience, times)) = self.patience.as_mut().zip(times) {
-            patience.keep_kernel(times);
-        }
+        stamping.record(lane, stamps, ended_read, &mut self.recorder);
     }
 
     pub(super) fn account_for(&mut self, lane: usize, received: ReceivedReply) {
@@ -494,8 +492,8 @@ impl<E: OrderProtocol> Desk<E> {
         offered * (scheduled_ns + gap_ns) / (took_ns + gap_ns).max(scheduled_ns + gap_ns)
     }
 
-    /// Ends the last interval and returns the counters, and the directions that were kept.
-    pub(crate) fn finish(mut self) -> (Load, Option<String>, E, Option<Ways>) {
+    /// Ends the last interval.
+    pub(crate) fn finish(mut self) -> Finished<E> {
         let mean = |(count, sum): (u64, u64)| if count == 0 { 0 } else { sum.div_ceil(count) };
         self.load.message_bytes = MessageBytes {
             order: mean(self.bytes.order),
@@ -510,11 +508,28 @@ impl<E: OrderProtocol> Desk<E> {
         let usage = host::thread::usage().since(self.usage);
         self.load.context_switches_involuntary = usage.context_switches_involuntary;
         self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;
-        self.load.stamped = self.stamping.map(Stamping::finish);
+        let (stamped, times) = self.stamping.map(Stamping::finish).unzip();
+        self.load.stamped = stamped;
         self.recorder.finish(self.clock.now_ns());
-        let ways = self.patience.and_then(Patience::into_ways);
-        (self.load, self.failure, self.entry, ways)
+        Finished {
+            load: self.load,
+            failure: self.failure,
+            entry: self.entry,
+            ways: self.patience.and_then(Patience::into_ways),
+            times: times.unwrap_or_default(),
+        }
     }
+}
+
+/// A load that has ended.
+pub(crate) struct Finished<E> {
+    pub(crate) load: Load,
+    pub(crate) failure: Option<String>,
+    pub(crate) entry: E,
+    /// The directions that were kept.
+    pub(crate) ways: Option<Ways>,
+    /// The stamped messages that were kept.
+    pub(crate) times: Vec<KernelTimes>,
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ fn every_odd_reply_is_counted_as_what_it_is() {
     ];
     script.0.borrow_mut().reads.push_back((replies.concat(), 20));
     desk.handle(Ready::Readable(StreamId(0)));
-    let (load, failure, ..) = desk.finish();
+    let Finished { load, failure, .. } = desk.finish();
     assert_eq!(failure, None);
     assert_eq!((load.sent, load.received), (4, 2));
     assert_eq!((load.out_of_order, load.duplicated, load.unexpected), (1, 3, 1));

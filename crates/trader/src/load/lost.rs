@@ -2,7 +2,7 @@
 //! the message counts as lost, and the time that was waited goes into its series: percentiles of
 //! the replies that did arrive would look better than what a user of the network saw.
 
-use crate::between::ways::{KernelTimes, Ways};
+use crate::between::ways::Ways;
 use crate::load::desk::{CANCEL_RESPONSE, Desk, ORDER_RESPONSE};
 use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Order, Progress, Stamps};
 use crate::load::session::{Message, OrderProtocol, Reply};
@@ -57,13 +57,6 @@ impl Patience {
         match self.directions {
             Directions::Kept(ways) => Some(ways),
             _ => None,
-        }
-    }
-
-    /// Keeps what the kernel stamped of a request, if directions are kept.
-    pub(super) fn keep_kernel(&mut self, times: KernelTimes) {
-        if let Directions::Kept(ways) = &mut self.directions {
-            ways.keep_kernel(times);
         }
     }
 

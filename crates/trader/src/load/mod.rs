@@ -4,6 +4,7 @@
 
 mod bare;
 mod bulk;
+mod card;
 mod desk;
 pub(crate) mod dialler;
 mod in_flight;
@@ -14,6 +15,7 @@ mod open_loop;
 mod ping_pong;
 pub(crate) mod progress;
 mod redial;
+mod rows;
 pub mod run;
 mod sending;
 mod session;

@@ -5,10 +5,10 @@ use crate::between::offsets::Offsets;
 use crate::between::ways::Ways;
 use crate::load::desk::SERIES_OF_REQUESTS;
 use crate::load::lost::Directions;
+use crate::stamped::KernelTimes;
 use clock::Clock;
+use clock::phc::PhcCourse;
 use clock::recorder::{Drain, Recorder, Series, recorder};
-use host::Root;
-use host::ptp::{self, CardReader};
 use plan::process::orders::{DatagramPlan, OneWayPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
 use plan::tables::network::TWO_CLOCKS_MESSAGES_MAX;
@@ -17,7 +17,6 @@ use record::KernelStamped;
 use record::between::Between;
 use std::io;
 use std::net::UdpSocket;
-use transport::stamps;
 
 /// The other end of a run that reads another clock.
 pub(crate) struct TwoClocks {
@@ -28,8 +27,6 @@ pub(crate) struct TwoClocks {
     recorder: Recorder,
     room: u64,
     stamp_every: u64,
-    /// Our card's clock, if its stamps can be used.
-    card: Option<CardReader>,
 }
 
 /// Such an end, and the drain of its series.
@@ -40,15 +37,20 @@ fn series() -> &'static [Series] {
     &SERIES_OF_REQUESTS[super::desk::SERIES.len()..]
 }
 
+/// The clock that a plan names.
+pub(crate) fn planned_clock(plan: &OrdersPlan) -> Option<Clock> {
+    match plan.wire {
+        Wire::Datagrams(DatagramPlan { one_way: Some(one_way), .. }) => Some(one_way.clock),
+        _ => None,
+    }
+}
+
 /// The clock that the plan's requests need, if any, and the other end with the drain of its series,
 /// if that reads another one.
 ///
 /// # Errors
 /// If the other end doesn't say its clock.
-pub(crate) fn clocks(
-    plan: &OrdersPlan,
-    card: Option<CardReader>,
-) -> io::Result<(Option<Clock>, Option<Other>)> {
+pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<Other>)> {
     let Wire::Datagrams(DatagramPlan { one_way: Some(one_way), .. }) = plan.wire else {
         return Ok((None, None));
     };
@@ -67,23 +69,8 @@ pub(crate) fn clocks(
     };
     let (recorder, drain) = recorder(series(), plan.seconds);
     let stamp_every = plan.load.stamp_every;
-    let other = TwoClocks { flow, ends, shown, recorder, room, stamp_every, card };
+    let other = TwoClocks { flow, ends, shown, recorder, room, stamp_every };
     Ok((Some(clock), Some((other, drain))))
-}
-
-/// Reads the clock of our card from now on, if its stamps are of use: if the other end reads
-/// another clock. `None` also where the card has no clock that this process may read. Its thread
-/// belongs on a core that is not measured.
-pub(crate) fn card(plan: &OrdersPlan) -> Option<CardReader> {
-    let Wire::Datagrams(DatagramPlan { one_way: Some(one_way), .. }) = plan.wire else {
-        return None;
-    };
-    if one_way.is_shared || plan.load.stamp_every == 0 {
-        return None;
-    }
-    let peer = super::dialler::first_address(&plan.target).ok()?;
-    let device = ptp::of_interface(&Root::system(), &stamps::interface_to(peer)?)?;
-    CardReader::start(device, one_way.clock).ok()
 }
 
 /// How the desk splits round trips.
@@ -99,21 +86,22 @@ pub(crate) fn directions(wire: Wire, two_clocks: Option<&TwoClocks>) -> Directio
 
 impl TwoClocks {
     /// Finds the offset of the clocks after the run, in which our kernel `stamped` some messages,
-    /// and records both directions from `from_to_ns` on. Returns why that is incomplete.
+    /// and our card, too; and records both directions from `from_to_ns` on. Returns why that is
+    /// incomplete.
     pub(crate) fn record(
         self,
         ways: &Ways,
-        stamped: Option<&KernelStamped>,
+        (stamped, times): (Option<&KernelStamped>, &[KernelTimes]),
+        card: Option<&PhcCourse>,
         from_to_ns: (u64, u64),
     ) -> (Between, Option<String>) {
-        let TwoClocks { flow, ends, shown, recorder, room, card, .. } = self;
+        let TwoClocks { flow, ends, shown, recorder, room, .. } = self;
         let (step_ns, clocks) = (ends.step_ns(), ends.clocks());
         let After { bridge, kernel_error_ns } = ends.after(&flow, ways.last_echo_ns());
         // A stamp from around a step of the wall clock is wrong by the step.
         let steady = stamped.filter(|stamped| stamped.clock_steps == 0);
         let errors_ns = [steady.map(|stamped| stamped.bound_ns), kernel_error_ns];
-        let card = card.and_then(CardReader::finish);
-        let offsets = Offsets::of(&ways.probes(errors_ns, card.as_ref()), bridge, step_ns);
+        let offsets = Offsets::of(&ways.probes(errors_ns, times, card), bridge, step_ns);
         let tags = [0, 1, 2].map(|index| series()[index].own_tag());
         let between = ways.record(offsets, shown, tags, recorder, from_to_ns);
         let between = Between { clocks, ..between };

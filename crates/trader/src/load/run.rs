@@ -1,25 +1,26 @@
 //! One run of one plan: connect, log on, warm up, measure, drain, report.
 
 use crate::load::bulk::BulkFlows;
-use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
+use crate::load::card::{self, Card};
+use crate::load::desk::{Desk, Finished};
 use crate::load::dialler::{Dialler, dial, dial_datagrams, log_on, log_on_below};
 use crate::load::open_loop::{self, Agenda, SourceError};
 use crate::load::progress::Teller;
 use crate::load::redial::{self, Redial};
+use crate::load::rows::{Rows, series};
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
 use crate::load::stamping::Stamping;
-use crate::load::{bare, intensity, one_way, ping_pong};
-use crate::stamped;
+use crate::load::{bare, one_way, ping_pong};
 use clock::Clock;
-use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX, Series};
+use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
 use host::Scheduling;
 use host::measuring::{Measuring, MeasuringError, Report, Reporter};
 use host::processor::ProcessorMeter;
 use host::ptp::CardReader;
-use plan::backend as rows;
+use plan::backend;
 use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
 use record::cost::Processor;
@@ -149,10 +150,11 @@ pub fn run(
         .as_ref()
         .map(|bulk| BulkFlows::start(bulk, plan.warm_up_seconds, plan.seconds))
         .transpose()?;
+    let clock = one_way::planned_clock(plan).unwrap_or_else(Clock::calibrate);
     // Before the measuring thread pins itself: the card's clock has a thread, too.
-    let card = one_way::card(plan);
-    let mut result =
-        measuring.carry_out(|reporter| measure(plan, stop, card, &reporter), &mut watch)?;
+    let card = card::reader(plan, clock);
+    let measured = |reporter| measure(plan, stop, (clock, card), &reporter);
+    let mut result = measuring.carry_out(measured, &mut watch)?;
     match bulk.filter(|_| result.complete).map(BulkFlows::finish) {
         Some(Ok(run)) => result.load.bulk.push(run),
         Some(Err(why)) => result.fail(why),
@@ -165,13 +167,15 @@ pub fn run(
 fn measure(
     plan: &OrdersPlan,
     stop: &AtomicBool,
-    card: Option<CardReader>,
+    (planned, card): (Clock, Option<CardReader>),
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
-    let (given, two_clocks) = one_way::clocks(plan, card)
-        .map_err(|source| TraderError::connect(&plan.target, 0, source))?;
-    let clock = given.unwrap_or_else(Clock::calibrate);
-    let clocks = (clock, two_clocks);
+    let (given, two_clocks) =
+        one_way::clocks(plan).map_err(|source| TraderError::connect(&plan.target, 0, source))?;
+    let clock = given.unwrap_or(planned);
+    // The card's clock was laid on the planned one; that of an echo on this host differs.
+    let card = card.filter(|_| clock == planned);
+    let clocks = (clock, two_clocks, card);
     let lanes = plan.load.connections;
     match plan.wire {
         Wire::WebsocketJson => measure_over(plan, stop, clocks, WebSocket::new(plan), reporter),
@@ -192,7 +196,7 @@ fn measure(
 fn measure_over<E: OrderProtocol>(
     plan: &OrdersPlan,
     stop: &AtomicBool,
-    (clock, two_clocks): (Clock, Option<one_way::Other>),
+    (clock, two_clocks, card): (Clock, Option<one_way::Other>, Option<CardReader>),
     mut entry: E,
     reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
@@ -205,12 +209,15 @@ fn measure_over<E: OrderProtocol>(
     let (streams, ids) = open_streams(plan, targets[current], stop, clock, &mut entry)?;
     let stack = streams.stack().map(|stack| format!("client: {stack}"));
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
+    let (card, drain_of_card) = card.map(|reader| Card::new(reader, plan.seconds)).unzip();
     let (recorder, drain): (Recorder, Drain) = recorder::recorder(&rows.all, plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
     desk.processor = ProcessorMeter::new(plan.exchange_process);
     desk = desk.with_redial(Redial::new(plan, current));
     if let Some(row) = rows.stamped {
-        desk = desk.stamped(Stamping::new(load.stamp_every, ids.len(), row, clock));
+        let keeps = card.is_some() || two_clocks.is_some();
+        let kept = if keeps { card::messages(plan) } else { 0 };
+        desk = desk.stamped(Stamping::new(load.stamp_every, ids.len(), row, clock).keeping(kept));
     }
     if plan.wire.is_requests() {
         desk = desk.of_requests();
@@ -225,7 +232,7 @@ fn measure_over<E: OrderProtocol>(
     host::thread::set_scheduling(plan.scheduling)?;
     let start_ns = clock.now_ns();
     reporter.start(drain, start_ns);
-    if let Some(drain) = drain_of_ways {
+    for drain in drain_of_ways.into_iter().chain(drain_of_card) {
         reporter.start(drain, start_ns);
     }
     let complete = match agenda {
@@ -234,18 +241,20 @@ fn measure_over<E: OrderProtocol>(
     };
     let measured_from_ns = desk.measured_from_ns;
     let processor = processor(plan, &desk.processor);
-    let (mut counted, failure, entry, ways) = desk.finish();
+    let Finished { load: mut counted, failure, entry, ways, times } = desk.finish();
     counted.processor = processor;
     counted.model = load.model.name().to_owned();
     counted.stacks.extend(stack);
     let complaint =
         entry.first_complaint().map(|complaint| format!("first complaint: {complaint}"));
+    let from_to_ns = (measured_from_ns, clock.now_ns());
+    let course = card.and_then(|card| card.finish(&times, counted.stamped.as_mut(), from_to_ns));
     let mut unkept = None;
     if let (Some(two_clocks), Some(ways)) = (two_clocks, ways) {
         // It calculates for some time, which a real-time class would take from others.
         host::thread::set_scheduling(Scheduling::Other)?;
-        let (between, failure) =
-            two_clocks.record(&ways, counted.stamped.as_ref(), (measured_from_ns, clock.now_ns()));
+        let stamped = (counted.stamped.as_ref(), &times[..]);
+        let (between, failure) = two_clocks.record(&ways, stamped, course.as_ref(), from_to_ns);
         counted.between.push(between);
         unkept = failure;
     }
@@ -262,7 +271,7 @@ fn measure_over<E: OrderProtocol>(
 /// starter, who says whether it spins.
 fn processor(plan: &OrdersPlan, meter: &ProcessorMeter) -> Option<Processor> {
     let [own, exchange_ns] = meter.used_ns();
-    let spins = rows::find(&plan.backend).is_ok_and(|backend| backend.spins);
+    let spins = backend::find(&plan.backend).is_ok_and(|one| one.spins);
     let spinning = spins.then(|| "client".to_owned()).into_iter().collect();
     own.map(|client_ns| Processor { client_ns, exchange_ns, spinning })
 }
@@ -298,7 +307,7 @@ fn open_streams<E: OrderProtocol>(
         if stop.load(Ordering::Relaxed) {
             return Err(TraderError::Interrupted);
         }
-        let added = match rows::is_below(&plan.backend) {
+        let added = match backend::is_below(&plan.backend) {
             true => log_on_below(&mut *streams, plan, lane, entry, clock),
             false => {
                 log_on(&dialler, plan, lane, entry).and_then(|connection| streams.add(connection))
@@ -314,38 +323,6 @@ fn datagrams(plan: &OrdersPlan) -> Option<DatagramPlan> {
     match plan.wire {
         Wire::Datagrams(datagrams) => Some(datagrams),
         _ => None,
-    }
-}
-
-/// The series of a load over that wire; with two clocks without the directions.
-fn series(wire: Wire, two_clocks: bool) -> &'static [Series] {
-    match wire {
-        Wire::Datagrams(DatagramPlan { one_way: Some(_), .. }) if !two_clocks => {
-            &SERIES_OF_REQUESTS
-        }
-        wire if wire.is_requests() => &SERIES_OF_REQUESTS[..SERIES.len()],
-        _ => &SERIES,
-    }
-}
-
-/// The series of a load, and the numbers of the first ones that not every load has.
-struct Rows {
-    all: Vec<Series>,
-    by_intensity: Option<usize>,
-    stamped: Option<usize>,
-}
-
-impl Rows {
-    fn of(plan: &OrdersPlan, two_clocks: bool) -> Rows {
-        let mut all = series(plan.wire, two_clocks).to_vec();
-        let mut add = |has: bool, more: &mut dyn Iterator<Item = Series>| {
-            let row = all.len();
-            has.then(|| all.extend(more)).map(|()| row)
-        };
-        let has_intensity = plan.load.is_uneven() && !plan.wire.is_requests();
-        let by_intensity = add(has_intensity, &mut intensity::series());
-        let stamped = add(plan.load.stamp_every > 0, &mut stamped::series());
-        Rows { all, by_intensity, stamped }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Messages that the kernel stamps: which ones, and where their time goes.
 
-use crate::between::ways::KernelTimes;
 use crate::load::in_flight::{InFlight, Progress};
 use crate::load::session::Message;
-use crate::stamped::StampedMessages;
+use crate::stamped::{KernelTimes, StampedMessages};
 use clock::Clock;
 use clock::recorder::Recorder;
 use record::KernelStamped;
@@ -40,6 +39,8 @@ pub(crate) struct Stamping {
     /// Number of the first segment's series.
     row: usize,
     lanes: Vec<Chosen>,
+    /// Those of measured messages, as long as there is room.
+    kept: Vec<KernelTimes>,
 }
 
 impl Stamping {
@@ -50,7 +51,19 @@ impl Stamping {
             messages: StampedMessages::new(clock),
             row,
             lanes: vec![Chosen::None; lanes],
+            kept: Vec::new(),
         }
+    }
+
+    /// Keeps the times of so many messages for after the run.
+    #[must_use]
+    pub(crate) fn keeping(mut self, messages: u64) -> Stamping {
+        let (driver_ns, received_ns, card_ns) = (Some(1), Some(1), [Some(1); 2]);
+        let times = KernelTimes { sequence: 1, driver_ns, received_ns, card_ns };
+        // Written to here, not on the measured path.
+        self.kept = vec![times; usize::try_from(messages).unwrap_or(0)];
+        self.kept.clear();
+        self
     }
 
     /// One of each `every` orders has its turn. Which one moves on, so that each lane has its
@@ -119,21 +132,20 @@ impl Stamping {
         matches!(self.lanes[lane], Chosen::Answered(_))
     }
 
-    /// Records where the chosen message's time went; see [`StampedMessages::take`]. Returns its
-    /// stamps if it is measured.
+    /// Records where the chosen message's time went; see [`StampedMessages::take`].
     pub(crate) fn record(
         &mut self,
         lane: usize,
         stamps: KernelStamps,
         ended_read: bool,
         recorder: &mut Recorder,
-    ) -> Option<KernelTimes> {
+    ) {
         let Chosen::Answered(round) = std::mem::replace(&mut self.lanes[lane], Chosen::None) else {
-            return None;
+            return;
         };
         self.messages.segments.refresh(round.replied_ns);
         if !round.measured {
-            return None;
+            return;
         }
         let lengths = self.messages.take((round.sent_ns, stamps, round.replied_ns), ended_read);
         for (at, ns) in lengths.into_iter().enumerate() {
@@ -142,17 +154,19 @@ impl Stamping {
         let [driver_ns, received_ns] = self.messages.times(&stamps, ended_read);
         let (number, message) = round.message;
         let card_received_ns = stamps.card_received_ns.filter(|_| ended_read);
-        Some(KernelTimes {
-            sequence: message.sequence(number),
-            driver_ns,
-            received_ns,
-            card_ns: [stamps.card_sent_ns, card_received_ns],
-        })
+        if self.kept.len() < self.kept.capacity() {
+            self.kept.push(KernelTimes {
+                sequence: message.sequence(number),
+                driver_ns,
+                received_ns,
+                card_ns: [stamps.card_sent_ns, card_received_ns],
+            });
+        }
     }
 
-    /// Counts and the bound, after the run.
-    pub(crate) fn finish(self) -> KernelStamped {
-        self.messages.finish()
+    /// Counts and the bound, after the run, and the times that were kept.
+    pub(crate) fn finish(self) -> (KernelStamped, Vec<KernelTimes>) {
+        (self.messages.finish(), self.kept)
     }
 }
 
@@ -205,7 +219,7 @@ mod tests {
     #[test]
     fn a_reply_that_did_not_end_its_read_has_no_receive_stamp() {
         for ended_read in [true, false] {
-            let mut stamping = stamping(1, 1);
+            let mut stamping = stamping(1, 1).keeping(1);
             let series: Vec<Series> = series().collect();
             let (mut recorder, drain) = recorder(&series, 1.0);
             recorder.start(0);
@@ -222,7 +236,8 @@ mod tests {
                 card_received_ns: Some(7),
                 ..KernelStamps::default()
             };
-            let times = stamping.record(0, stamps, ended_read, &mut recorder).unwrap();
+            stamping.record(0, stamps, ended_read, &mut recorder);
+            let times = stamping.kept[0];
             let driver_ns = times.driver_ns.unwrap();
             assert!((sent_ns..sent_ns + 100_000).contains(&driver_ns), "{times:?} {sent_ns}");
             let received_ns = times.received_ns.map(|ns| ns.abs_diff(driver_ns + 48_000) < 100);
@@ -238,7 +253,8 @@ mod tests {
             let has = |tag: &str| tags.contains(&tag);
             assert!(sent.into_iter().all(has), "{tags:?}");
             assert!(received.into_iter().all(|tag| has(tag) == ended_read), "{tags:?}");
-            let counts = stamping.finish();
+            let (counts, kept) = stamping.finish();
+            assert_eq!(kept, [times]);
             assert_eq!((counts.messages, counts.by_card, counts.clock_steps), (1, 1, 0));
         }
     }
