@@ -29,7 +29,7 @@ fn usage_errors_exit_with_2_and_say_what_to_try() {
     fails_with(&["exchange", "--any-token", "--cores", "0,1"], "one for each of --gateways");
     fails_with(&["exchange", "--any-token", "--gateways", "65"], "take 1 to 64");
     fails_with(&["run", "--set", "exchange.gateways=65"], "exchange.gateways = 65");
-    fails_with(&["exchange", "--any-token", "--backend", "dpdk"], "spin, block");
+    fails_with(&["exchange", "--any-token", "--backend", "onload"], "spin, block");
     fails_with(&["exchange", "--any-token", "--listen", "no.such.host.invalid:1"], "cannot listen");
     fails_with(&["exchange", "--any-token", "--scheduling", "fifo:100"], "100");
     fails_with(&["exchange", "--tokens", "/no/such/file"], "/no/such/file");
