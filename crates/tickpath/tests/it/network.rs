@@ -198,8 +198,8 @@ fn keys_that_contradict_udp_are_named() {
     for (sets, says) in [
         (vec!["request.bytes=64", "request.reply_bytes=65"], "at most 64"),
         (vec!["exchange.gateways=1"], "exchange.gateways"),
-        (vec!["exchange.backend=io_uring"], "spin, block or af_xdp"),
-        (vec!["subject.rust.backend=io_uring"], "spin, block or af_xdp"),
+        (vec!["exchange.backend=io_uring"], "spin, block, af_xdp or dpdk"),
+        (vec!["subject.rust.backend=io_uring"], "spin, block, af_xdp or dpdk"),
         (vec!["request.patience_ms=0"], "1 to 10000"),
         (vec!["subject.rust.backend=af_xdp"], "loopback has not: use \"veth\""),
         (vec!["exchange.backend=af_xdp"], "loopback has not: use \"veth\""),
