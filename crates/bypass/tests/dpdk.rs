@@ -12,8 +12,8 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes that go there and back. `net_af_packet` gets what the kernel has joined (TSO, GRO) as one
-/// frame, which it cuts: over it a message must fit into one segment.
+/// Bytes that go there and back. Over `net_af_packet` they must fit into one segment: 4 MB failed,
+/// likely because it gets as one frame what the kernel has joined (TSO, GRO), and cuts it.
 const BYTES: usize = 4 << 20;
 const BYTES_OF_A_SEGMENT: usize = 1_000;
 
