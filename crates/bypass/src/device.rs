@@ -6,6 +6,7 @@ use crate::frame::{Checksums, Mac};
 use crate::frames::Frames;
 use crate::port::Protocol;
 use crate::routes::Interface;
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, bind, getsockname, socket};
 use std::fmt;
 use std::io;
@@ -40,11 +41,16 @@ pub trait Device: Frames + fmt::Display {
     }
 }
 
-/// A socket of the kernel that is bound to an address, or with port 0 to one that the kernel chose.
+/// A socket of the kernel that is bound to an address of an interface, or with port 0 to one that
+/// the kernel chose.
 pub(crate) fn reserve(
+    interface: &Interface,
     protocol: Protocol,
     address: SocketAddrV4,
 ) -> io::Result<(OwnedFd, SocketAddrV4)> {
+    if !interface.addresses.contains(address.ip()) {
+        return Err(Errno::ADDRNOTAVAIL.into());
+    }
     let socket = socket(AddressFamily::INET, protocol.kind(), None)?;
     bind(&socket, &address)?;
     let bound = SocketAddrV4::try_from(getsockname(&socket)?)?;

@@ -7,7 +7,7 @@ use crate::frame::Mac;
 use crate::frames::Frames;
 use crate::program::{FLOWS_MAX, KEY_BYTES, capture, key};
 use crate::queue::{Copying, FRAME_BYTES_MAX, Failure, Queue};
-use crate::routes::{Interface, route};
+use crate::routes::Interface;
 use rustix::io::Errno;
 use rustix::net::SocketType;
 use std::fmt;
@@ -172,10 +172,7 @@ impl Device for Port {
         address: SocketAddrV4,
     ) -> Result<SocketAddrV4, BypassError> {
         let failed = |source| BypassError::Claim { address, source };
-        if !self.interface.addresses.contains(address.ip()) {
-            return Err(failed(Errno::ADDRNOTAVAIL.into()));
-        }
-        let (socket, bound) = reserve(protocol, address).map_err(failed)?;
+        let (socket, bound) = reserve(&self.interface, protocol, address).map_err(failed)?;
         self.flows.update(&key(protocol, bound), &[1]).map_err(failed)?;
         self.claims.push(socket);
         Ok(bound)
@@ -183,12 +180,7 @@ impl Device for Port {
 
     /// By the kernel's table of neighbours: ARP stays the kernel's.
     fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError> {
-        let route = route(to)?;
-        if route.interface != self.interface.index {
-            let interface = self.interface.name.clone();
-            return Err(BypassError::OtherInterface { to, interface });
-        }
-        self.interface.neighbour(route.next_hop)
+        self.interface.neighbour(self.interface.route(to)?.next_hop)
     }
 }
 

@@ -89,6 +89,18 @@ impl Interface {
         }
     }
 
+    /// The kernel's route to an address, if it leaves by this interface.
+    ///
+    /// # Errors
+    /// If it leaves by another one, or as [`route`].
+    pub fn route(&self, to: Ipv4Addr) -> Result<Route, BypassError> {
+        let route = route(to)?;
+        if route.interface != self.index {
+            return Err(BypassError::OtherInterface { to, interface: self.name.clone() });
+        }
+        Ok(route)
+    }
+
     /// The hardware address of a host on this interface's network. Where the kernel doesn't know
     /// it, it is made to ask; that takes up to three seconds if nobody answers.
     ///

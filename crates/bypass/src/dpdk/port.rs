@@ -9,7 +9,7 @@ use crate::error::BypassError;
 use crate::frame::{ETHERNET_BYTES, Mac};
 use crate::frames::Frames;
 use crate::port::Protocol;
-use crate::routes::{Interface, route};
+use crate::routes::Interface;
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
@@ -177,13 +177,10 @@ impl Device for DpdkPort {
         address: SocketAddrV4,
     ) -> Result<SocketAddrV4, BypassError> {
         let failed = |source| BypassError::Claim { address, source };
-        if !self.interface.addresses.contains(address.ip()) {
-            return Err(failed(Errno::ADDRNOTAVAIL.into()));
-        }
         if self.flows.len() >= FLOWS_MAX {
             return Err(failed(Errno::NOSPC.into()));
         }
-        let (socket, bound) = reserve(protocol, address).map_err(failed)?;
+        let (socket, bound) = reserve(&self.interface, protocol, address).map_err(failed)?;
         swallow(&socket, protocol).map_err(failed)?;
         self.flows.push((protocol.number(), bound));
         self.claims.push(socket);
@@ -192,10 +189,7 @@ impl Device for DpdkPort {
 
     /// Asks by ARP. Frames that arrive meanwhile are dropped, as on any wire.
     fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError> {
-        let (route, name) = (route(to)?, self.interface.name.clone());
-        if route.interface != self.interface.index {
-            return Err(BypassError::OtherInterface { to, interface: name });
-        }
+        let route = self.interface.route(to)?;
         let (from, hop) = ((self.interface.mac, route.source), route.next_hop);
         for look in 0..LOOKS {
             if look.is_multiple_of(LOOKS_A_QUESTION) {
@@ -211,7 +205,8 @@ impl Device for DpdkPort {
             }
             std::thread::sleep(LOOK_PAUSE);
         }
-        Err(BypassError::NoNeighbour { address: hop, interface: name })
+        let interface = self.interface.name.clone();
+        Err(BypassError::NoNeighbour { address: hop, interface })
     }
 }
 
