@@ -267,8 +267,8 @@ fn measure_over<E: OrderProtocol>(
     })
 }
 
-/// Processor time of both ends in the measured part. The other end's thread is known to its
-/// starter, who says whether it spins.
+/// Processor time of both ends in the measured part. Whether the other end's thread spins is added
+/// by the process that started it.
 fn processor(plan: &OrdersPlan, meter: &ProcessorMeter) -> Option<Processor> {
     let [own, exchange_ns] = meter.used_ns();
     let spins = backend::find(&plan.backend).is_ok_and(|one| one.spins);

@@ -15,8 +15,9 @@ import org.agrona.concurrent.UnsafeBuffer;
 import tickpath.shared.ClientException;
 
 /**
- * A load on a schedule that nothing shifts: an order and its cancel, in turn. What the cluster
- * holds up is response time, from when a command was due to the last message of its reply.
+ * A load on a schedule that nothing shifts: an order and its cancel, in turn. A response
+ * time lasts from when a command was due to the last message of its reply, so a pause of the
+ * cluster is in it.
  */
 final class Measure implements AutoCloseable {
     private static final ByteOrder LITTLE = ByteOrder.LITTLE_ENDIAN;
