@@ -1,21 +1,23 @@
-//! The calls of bpf(2) that a port needs: two maps, a program, a link. No libbpf.
+//! The calls of bpf(2) for maps, programs and links. No libbpf.
 //!
 //! Layouts are those of `union bpf_attr` in linux/bpf.h. A kernel accepts a structure shorter than
 //! its own.
 
-use crate::program::Instruction;
+use crate::assembler::Instruction;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 const MAP_CREATE: i32 = 0;
+const MAP_LOOKUP_ELEM: i32 = 1;
 const MAP_UPDATE_ELEM: i32 = 2;
+const MAP_DELETE_ELEM: i32 = 3;
 const PROG_LOAD: i32 = 5;
 const LINK_CREATE: i32 = 28;
 
 const PROG_TYPE_XDP: u32 = 6;
-/// `BPF_XDP` of `enum bpf_attach_type`.
-const ATTACH_XDP: u32 = 37;
-/// No helper that the program calls is for programs under the GPL alone.
+/// Bytes of the verifier's words about a program that it rejects.
+const LOG_BYTES: usize = 64 << 10;
+/// No helper that a program calls is for programs under the GPL alone.
 const LICENCE: &[u8] = b"Dual MIT/GPL\0";
 
 /// Kinds of maps.
@@ -23,7 +25,22 @@ const LICENCE: &[u8] = b"Dual MIT/GPL\0";
 #[repr(u32)]
 pub(crate) enum MapKind {
     Hash = 1,
+    Array = 2,
+    /// A value for each core. Only programs use it.
+    ArrayOfEachCore = 6,
+    /// Interfaces, each with a program that runs on what leaves by it.
+    Interfaces = 14,
     Sockets = 17,
+}
+
+/// Where a program runs (`enum bpf_attach_type`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Role {
+    /// On frames that leave by an entry of a map of interfaces.
+    Leave = 33,
+    /// On frames that an interface receives.
+    Receive = 37,
 }
 
 #[repr(C)]
@@ -36,7 +53,7 @@ struct MapCreate {
 }
 
 #[repr(C)]
-struct MapUpdate {
+struct MapEntry {
     map: u32,
     padding: u32,
     key: u64,
@@ -79,9 +96,11 @@ unsafe trait Attributes {}
 unsafe impl Attributes for MapCreate {}
 // SAFETY: it has no addresses.
 unsafe impl Attributes for LinkCreate {}
-// SAFETY: `update` fills in the addresses of a key and a value of the map's sizes.
-unsafe impl Attributes for MapUpdate {}
-// SAFETY: `load` fills in the addresses of its instructions and of a string that ends in zero.
+// SAFETY: `Map` fills in the addresses of a key and a value of its sizes. The kernel writes only
+// into the value of `read`, which is its own.
+unsafe impl Attributes for MapEntry {}
+// SAFETY: `load` fills in the addresses of its instructions, of a string that ends in zero, and of
+// a log that nothing else uses during the call.
 unsafe impl Attributes for ProgramLoad {}
 
 fn bpf<T: Attributes>(command: i32, attributes: &T) -> io::Result<i32> {
@@ -115,20 +134,30 @@ impl<const KEY: usize, const VALUE: usize> Map<KEY, VALUE> {
 
     /// Sets the value of a key.
     pub(crate) fn update(&self, key: &[u8; KEY], value: &[u8; VALUE]) -> io::Result<()> {
-        let attributes = MapUpdate {
-            map: self.descriptor.as_raw_fd() as u32,
-            padding: 0,
-            key: key.as_ptr() as u64,
-            value: value.as_ptr() as u64,
-            flags: 0,
-        };
-        bpf(MAP_UPDATE_ELEM, &attributes).map(|_| ())
+        bpf(MAP_UPDATE_ELEM, &self.entry(key, value.as_ptr() as u64)).map(|_| ())
+    }
+
+    /// The value of a key.
+    pub(crate) fn read(&self, key: &[u8; KEY]) -> io::Result<[u8; VALUE]> {
+        let mut value = [0; VALUE];
+        bpf(MAP_LOOKUP_ELEM, &self.entry(key, value.as_mut_ptr() as u64))?;
+        Ok(value)
+    }
+
+    /// Removes a key.
+    pub(crate) fn remove(&self, key: &[u8; KEY]) -> io::Result<()> {
+        bpf(MAP_DELETE_ELEM, &self.entry(key, 0)).map(|_| ())
+    }
+
+    fn entry(&self, key: &[u8; KEY], value: u64) -> MapEntry {
+        let map = self.descriptor.as_raw_fd() as u32;
+        MapEntry { map, padding: 0, key: key.as_ptr() as u64, value, flags: 0 }
     }
 }
 
-/// Loads an XDP program.
-pub(crate) fn load(instructions: &[Instruction]) -> io::Result<OwnedFd> {
-    let attributes = ProgramLoad {
+/// Loads an XDP program. If the verifier rejects it, the error has the verifier's last words.
+pub(crate) fn load(instructions: &[Instruction], role: Role) -> io::Result<OwnedFd> {
+    let mut attributes = ProgramLoad {
         kind: PROG_TYPE_XDP,
         instructions_count: instructions.len() as u32,
         instructions: instructions.as_ptr() as u64,
@@ -140,15 +169,32 @@ pub(crate) fn load(instructions: &[Instruction]) -> io::Result<OwnedFd> {
         flags: 0,
         name: *b"tickpath_flows\0\0",
         interface: 0,
-        attach_type: ATTACH_XDP,
+        attach_type: role as u32,
     };
-    bpf(PROG_LOAD, &attributes).map(descriptor)
+    let why = match bpf(PROG_LOAD, &attributes) {
+        Ok(number) => return Ok(descriptor(number)),
+        Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EACCES)) => why,
+        Err(why) => return Err(why),
+    };
+    let mut log = vec![0_u8; LOG_BYTES];
+    (attributes.log_level, attributes.log_bytes) = (1, LOG_BYTES as u32);
+    attributes.log = log.as_mut_ptr() as u64;
+    if let Ok(number) = bpf(PROG_LOAD, &attributes) {
+        return Ok(descriptor(number));
+    }
+    let said = String::from_utf8_lossy(&log);
+    let lines = said.trim_end_matches('\0').lines().map(str::trim);
+    // Its statistics come last.
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("processed "));
+    Err(lines
+        .next_back()
+        .map_or(why, |last| io::Error::new(io::ErrorKind::InvalidInput, last.to_owned())))
 }
 
 /// Attaches a program to an interface for as long as the descriptor lives. `flags` are
 /// `XDP_FLAGS_*` (linux/if_link.h).
 pub(crate) fn attach(program: BorrowedFd<'_>, interface: u32, flags: u32) -> io::Result<OwnedFd> {
     let program = program.as_raw_fd() as u32;
-    let attributes = LinkCreate { program, interface, attach_type: ATTACH_XDP, flags };
+    let attributes = LinkCreate { program, interface, attach_type: Role::Receive as u32, flags };
     bpf(LINK_CREATE, &attributes).map(descriptor)
 }

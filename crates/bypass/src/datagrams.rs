@@ -1,5 +1,6 @@
 //! UDP over frames: one address with its claimed ports.
 
+use crate::broadcast::{Content, Prepared};
 use crate::device::Device;
 use crate::error::BypassError;
 use crate::frame::{self, Checksums, Header, Mac, UDP_HEADERS_BYTES};
@@ -142,6 +143,38 @@ impl<F: Frames> Datagrams<F> {
             self.frames.flush()?;
             return Err(io::ErrorKind::WouldBlock.into());
         }
+        self.frames.flush()
+    }
+
+    /// Queues a copy of a datagram, which leaves with [`Datagrams::flush`] at the latest.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it is longer than [`Datagrams::bytes_max`]; `WouldBlock` if there is no
+    /// room; or if the interface is gone.
+    #[inline]
+    pub fn send_copy(&mut self, to: &Prepared, content: Content<'_>) -> io::Result<()> {
+        let bytes = content.frame_bytes();
+        if bytes > self.bytes_max() + UDP_HEADERS_BYTES {
+            return Err(too_long(bytes - UDP_HEADERS_BYTES, self.bytes_max()));
+        }
+        if self.frames.send(bytes, |frame| to.write(frame, content)) {
+            return Ok(());
+        }
+        // Sending those that wait may make room.
+        self.frames.flush()?;
+        if self.frames.send(bytes, |frame| to.write(frame, content)) {
+            return Ok(());
+        }
+        self.counts.no_room += 1;
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    /// Hands queued copies to the interface.
+    ///
+    /// # Errors
+    /// If the interface is gone or down.
+    #[inline]
+    pub fn flush(&mut self) -> io::Result<()> {
         self.frames.flush()
     }
 }

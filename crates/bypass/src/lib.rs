@@ -3,6 +3,8 @@
 //! - [`Port`]: AF_XDP on the queues of one interface. An XDP program takes the flows that the port
 //!   claimed, and everything else stays with the kernel. The program goes when the process ends,
 //!   however it ends.
+//! - [`broadcast`]: copies of one flow's datagrams to many receivers, by frames that this process
+//!   writes or by the kernel alone.
 //! - `DpdkPort`, with feature `dpdk`: the same by a poll-mode driver of the distribution's DPDK.
 //! - [`frame`]: Ethernet, IPv4 and UDP, bytes in and bytes out.
 //! - [`Datagrams`]: UDP over frames.
@@ -15,8 +17,10 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod assembler;
 #[allow(unsafe_code)]
 mod bpf;
+pub mod broadcast;
 mod datagrams;
 mod device;
 #[cfg(any(feature = "dpdk", test))]
@@ -24,6 +28,7 @@ mod dpdk;
 mod error;
 pub mod frame;
 mod frames;
+mod install;
 mod neighbours;
 mod port;
 mod program;
@@ -38,8 +43,9 @@ pub use crate::device::Device;
 pub use crate::dpdk::{DRIVER_DEFAULT, DpdkPort};
 pub use crate::error::BypassError;
 pub use crate::frames::Frames;
+pub use crate::install::Attachment;
 pub use crate::neighbours::NEIGHBOURS_MAX;
-pub use crate::port::{Attachment, Port, PortOptions, Protocol, QUEUES_MAX};
+pub use crate::port::{Port, PortOptions, Protocol, QUEUES_MAX};
 pub use crate::program::FLOWS_MAX;
 pub use crate::queue::{Copying, FRAME_BYTES_MAX};
 pub use crate::tcp::{CONNECTIONS_MAX, ConnectionId, TcpCounts, TcpLimits, TcpStack};

@@ -1,30 +1,22 @@
 //! A port: the queues of one interface, and the XDP program that gives them our flows.
 
-use crate::bpf::{self, Map, MapKind};
+use crate::bpf::{Map, MapKind};
 use crate::device::{Device, reserve};
 use crate::error::BypassError;
 use crate::frame::Mac;
 use crate::frames::Frames;
+use crate::install::{Attachment, Places, install, while_busy};
 use crate::program::{FLOWS_MAX, KEY_BYTES, capture, key};
 use crate::queue::{Copying, FRAME_BYTES_MAX, Failure, Queue};
 use crate::routes::Interface;
-use rustix::io::Errno;
 use rustix::net::SocketType;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Limit on the queues of a port.
 pub const QUEUES_MAX: u32 = 16;
-/// Attempts to have a queue that is taken, [`BUSY_PAUSE`] apart: the kernel gives up those of a
-/// process that has ended a little later.
-const BUSY_ATTEMPTS: u32 = 50;
-const BUSY_PAUSE: Duration = Duration::from_millis(10);
-/// `XDP_FLAGS_*` (linux/if_link.h).
-const GENERIC: u32 = 1 << 1;
-const NATIVE: u32 = 1 << 2;
 
 /// Protocols whose flows a port takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,27 +50,6 @@ pub struct PortOptions {
     pub queue: Option<u32>,
     /// Without copies where the driver can. Never on a queue that carries an ssh session.
     pub zero_copy: bool,
-}
-
-/// Where the XDP program runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Attachment {
-    /// In the driver, before the kernel makes a packet of a frame.
-    Native,
-    /// After that, because the driver can't.
-    Generic {
-        /// The driver's reason.
-        because: String,
-    },
-}
-
-impl fmt::Display for Attachment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Attachment::Native => f.write_str("native XDP"),
-            Attachment::Generic { because } => write!(f, "generic XDP (native: {because})"),
-        }
-    }
 }
 
 /// AF_XDP on an interface. When it is dropped, or its process ends in any way, the program goes and
@@ -121,13 +92,8 @@ impl Port {
         let sockets: Map<4, 4> =
             Map::create(MapKind::Sockets, numbers.end).map_err(kernel("make a map of sockets"))?;
         let program = capture(flows.descriptor.as_raw_fd(), sockets.descriptor.as_raw_fd());
-        let program = bpf::load(&program).map_err(kernel("load the XDP program"))?;
-        let attach_it = || {
-            attach(program.as_fd(), interface.index)
-                .map_err(|why| Failure("attach the XDP program", why))
-        };
+        let (link, attachment) = install(interface, &program, Places::Any)?;
         let failed = |Failure(step, source)| kernel(step)(source);
-        let (link, attachment) = while_busy(attach_it).map_err(failed)?;
         let mut queues = Vec::with_capacity(numbers.len());
         for number in numbers {
             let queue = while_busy(|| Queue::open(interface.index, number, options.zero_copy))
@@ -154,6 +120,22 @@ impl Port {
         &self.attachment
     }
 
+    /// Takes all packets to `address` from now on. Unlike with [`Device::claim`], the caller has a
+    /// socket of the kernel at that address, which gets nothing more from this interface.
+    ///
+    /// # Errors
+    /// If there are [`FLOWS_MAX`] already.
+    pub fn take(&mut self, protocol: Protocol, address: SocketAddrV4) -> Result<(), BypassError> {
+        let failed = |source| BypassError::Claim { address, source };
+        self.flows.update(&key(protocol, address), &[1]).map_err(failed)
+    }
+
+    /// Frames that the kernel dropped because this process had not read earlier ones; `None`: the
+    /// kernel doesn't say.
+    pub fn dropped(&self) -> Option<u64> {
+        self.queues.iter().map(Queue::dropped).sum()
+    }
+
     /// How frames come into shared memory, by queue.
     pub fn copying(&self) -> impl Iterator<Item = &Copying> {
         self.queues.iter().map(Queue::copying)
@@ -173,7 +155,7 @@ impl Device for Port {
     ) -> Result<SocketAddrV4, BypassError> {
         let failed = |source| BypassError::Claim { address, source };
         let (socket, bound) = reserve(&self.interface, protocol, address).map_err(failed)?;
-        self.flows.update(&key(protocol, bound), &[1]).map_err(failed)?;
+        self.take(protocol, bound)?;
         self.claims.push(socket);
         Ok(bound)
     }
@@ -192,31 +174,6 @@ impl fmt::Display for Port {
         let mut modes: Vec<&Copying> = self.copying().collect();
         modes.dedup();
         modes.into_iter().try_for_each(|mode| write!(f, ", {mode}"))
-    }
-}
-
-/// Tries until nobody else has it, for half a second.
-fn while_busy<T>(attempt: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
-    for _ in 0..BUSY_ATTEMPTS {
-        match attempt() {
-            Err(Failure(_, why)) if Errno::from_io_error(&why) == Some(Errno::BUSY) => {
-                std::thread::sleep(BUSY_PAUSE);
-            }
-            done => return done,
-        }
-    }
-    attempt()
-}
-
-fn attach(program: BorrowedFd<'_>, interface: u32) -> io::Result<(OwnedFd, Attachment)> {
-    match bpf::attach(program, interface, NATIVE) {
-        Ok(link) => Ok((link, Attachment::Native)),
-        Err(why) if Errno::from_io_error(&why) == Some(Errno::OPNOTSUPP) => {
-            let because = why.to_string();
-            let link = bpf::attach(program, interface, GENERIC)?;
-            Ok((link, Attachment::Generic { because }))
-        }
-        Err(why) => Err(why),
     }
 }
 

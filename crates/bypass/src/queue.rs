@@ -114,6 +114,27 @@ impl Queue {
         })
     }
 
+    /// Frames that the kernel dropped because there was no room: none free, or none in the ring.
+    pub(crate) fn dropped(&self) -> Option<u64> {
+        // `struct xdp_statistics` of linux/if_xdp.h: dropped, invalid on the way in and out, ring
+        // full, no free frame, nothing to send. A frame without a free one counts as dropped too.
+        const WORDS: usize = 6;
+        let mut words = [0_u64; WORDS];
+        let mut bytes = size_of_val(&words) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `bytes` bytes into `words`, and their number into
+        // `bytes`.
+        let failed = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_XDP,
+                libc::XDP_STATISTICS,
+                words.as_mut_ptr().cast(),
+                &raw mut bytes,
+            )
+        };
+        (failed == 0).then_some(words[0] + words[3])
+    }
+
     pub(crate) fn copying(&self) -> &Copying {
         &self.copying
     }

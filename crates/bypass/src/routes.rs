@@ -89,6 +89,28 @@ impl Interface {
         }
     }
 
+    /// Frames that the interface dropped on their way out, of all programs, since it exists.
+    ///
+    /// # Errors
+    /// If the interface is gone, or netlink fails.
+    pub fn dropped_on_leaving(&self) -> Result<u64, BypassError> {
+        let mut question = LinkMessage::default();
+        question.header.index = self.index;
+        let answers = ask(RouteNetlinkMessage::GetLink(question), 0)
+            .map_err(|source| BypassError::Netlink { table: "interfaces", source })?;
+        let dropped = answers.iter().find_map(|answer| {
+            let RouteNetlinkMessage::NewLink(link) = answer else { return None };
+            link.attributes.iter().find_map(|attribute| match attribute {
+                LinkAttribute::Stats64(counts) => Some(counts.tx_dropped),
+                _ => None,
+            })
+        });
+        dropped.ok_or_else(|| BypassError::Netlink {
+            table: "counts of interfaces",
+            source: io::ErrorKind::NotFound.into(),
+        })
+    }
+
     /// The kernel's route to an address, if it leaves by this interface.
     ///
     /// # Errors
@@ -205,28 +227,41 @@ pub fn route(to: Ipv4Addr) -> Result<Route, BypassError> {
 
 /// The kernel's entry for a neighbour, if it has an address in it.
 fn known_neighbour(interface: u32, address: Ipv4Addr) -> Result<Option<Mac>, BypassError> {
+    let all = neighbours(interface)?;
+    Ok(all.into_iter().find_map(|(known, mac)| (known == address).then_some(mac)))
+}
+
+/// The neighbours of an interface whose hardware address the kernel knows.
+pub(crate) fn neighbours(interface: u32) -> Result<Vec<(Ipv4Addr, Mac)>, BypassError> {
     let mut question = NeighbourMessage::default();
     question.header.family = AddressFamily::Inet;
     let answers = ask(RouteNetlinkMessage::GetNeighbour(question), NLM_F_DUMP)
         .map_err(|source| BypassError::Netlink { table: "neighbours", source })?;
-    Ok(answers.into_iter().find_map(|answer| {
+    let known = answers.into_iter().filter_map(|answer| {
         let RouteNetlinkMessage::NewNeighbour(entry) = answer else { return None };
-        let wanted = NeighbourAttribute::Destination(NeighbourAddress::Inet(address));
-        if entry.header.ifindex != interface || !entry.attributes.contains(&wanted) {
+        if entry.header.ifindex != interface {
             return None;
         }
-        // A failed or incomplete entry has no hardware address.
-        entry.attributes.iter().find_map(|attribute| match attribute {
-            NeighbourAttribute::LinkLayerAddress(bytes) => {
-                <[u8; 6]>::try_from(&bytes[..]).ok().map(Mac)
+        let (mut address, mut mac) = (None, None);
+        for attribute in &entry.attributes {
+            match attribute {
+                NeighbourAttribute::Destination(NeighbourAddress::Inet(one)) => {
+                    address = Some(*one);
+                }
+                // A failed or incomplete entry has none.
+                NeighbourAttribute::LinkLayerAddress(bytes) => {
+                    mac = <[u8; 6]>::try_from(&bytes[..]).ok().map(Mac);
+                }
+                _ => {}
             }
-            _ => None,
-        })
-    }))
+        }
+        address.zip(mac)
+    });
+    Ok(known.collect())
 }
 
 /// Makes the kernel ask for a neighbour, as if it had a packet for it (`ip neigh add … use`).
-fn resolve(interface: u32, address: Ipv4Addr) -> Result<(), BypassError> {
+pub(crate) fn resolve(interface: u32, address: Ipv4Addr) -> Result<(), BypassError> {
     let mut entry = NeighbourMessage::default();
     entry.header.family = AddressFamily::Inet;
     entry.header.ifindex = interface;
