@@ -1,7 +1,7 @@
 //! Fan-out: copies each datagram of a source to many subscribers, because a cloud has no multicast.
 //!
 //! ```text
-//!   source ── datagram ──> replicate ── batch: one sendmmsg ──> subscriber, subscriber, …
+//!   source ── datagram ──> replicate ── one of three ways ──> subscriber, subscriber, …
 //!                             │ order: fixed, rotating, random
 //!                             └ subscribers: of a file, or with a lease that register gives
 //! ```
@@ -19,8 +19,6 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-#[allow(unsafe_code)]
-mod batch;
 pub mod fair;
 pub mod order;
 pub mod register;

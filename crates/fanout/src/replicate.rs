@@ -1,29 +1,31 @@
 //! The replicator: receives a datagram, and sends a copy to each subscriber.
 //!
-//! One thread. Copies and registration leave by one socket, so that a subscriber's firewall that
-//! let its registration out lets the copies in. Never waits for a subscriber: what the kernel does
-//! not take at once is dropped for that subscriber, and counted.
+//! One thread. Copies and registration leave from one address, so that a subscriber's firewall that
+//! let its registration out lets the copies in. Never waits for a subscriber: a copy that is not
+//! taken at once is dropped for that subscriber, and counted. How copies are made: [`way`].
 
 mod counts;
 mod frame;
+mod settings;
+mod way;
 
 pub use self::counts::{Counts, Rejects};
 pub use self::frame::Tunnel;
+pub use self::settings::{FanOutError, Settings};
 
 use self::frame::Frame;
-use crate::batch::Batch;
+use self::way::Way;
 use crate::order::Orders;
-use crate::register::cookie::{NoRandomNumbers, random_number};
+use crate::register::cookie::random_number;
 use crate::register::member::{Answer, Member};
 use crate::register::registrar::Registrar;
-use crate::subscribers::{NotSubscribed, Subscribers};
+use crate::subscribers::Subscribers;
 use clock::Clock;
-use plan::tables::fan_out::SendOrder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
-use transport::datagram::{self, DatagramError, RECEIVE_BUFFER_BYTES_MAX};
+use transport::datagram::{self, RECEIVE_BUFFER_BYTES_MAX};
 
 /// Receive buffer to ask for, bytes; the socket gets what the system allows.
 const RECEIVE_BUFFER_BYTES: usize = 16 << 20;
@@ -34,70 +36,6 @@ const LOOK_EVERY_NS: u64 = 1_000_000;
 const SLEEP_NS: i64 = 20_000_000;
 /// Messages of registration that are read in one look.
 const MESSAGES_PER_LOOK: usize = 64;
-
-/// Settings of a replicator.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Where datagrams arrive: an address of this host, or a multicast group.
-    pub from: SocketAddrV4,
-    /// Address of the interface on which a group is joined; `0.0.0.0`: the kernel chooses.
-    pub interface: Ipv4Addr,
-    /// The only host whose datagrams are copied; `None`: anybody's.
-    pub source: Option<Ipv4Addr>,
-    /// Subscribers that stay.
-    pub to: Vec<SocketAddrV4>,
-    /// Where subscribers register; `None`: there are only the named ones.
-    pub listen: Option<SocketAddrV4>,
-    /// Length of a lease, ms.
-    pub lease_ms: u32,
-    /// The replicator at which this one registers.
-    pub parent: Option<SocketAddrV4>,
-    /// Which subscriber gets a datagram first.
-    pub order: SendOrder,
-    /// Decides random orders.
-    pub seed: u64,
-    /// Treatment of the tunnel header.
-    pub tunnel: Tunnel,
-    /// Whether the thread polls its sockets instead of sleeping.
-    pub spins: bool,
-}
-
-/// Why there is no replicator, or why it ended.
-#[derive(Debug, thiserror::Error)]
-pub enum FanOutError {
-    /// A socket can't be made as asked.
-    #[error(transparent)]
-    Socket(#[from] DatagramError),
-    /// The system lacks what cookies need.
-    #[error(transparent)]
-    Random(#[from] NoRandomNumbers),
-    /// A named subscriber has no place.
-    #[error("cannot send to {address}: {source}; take it out of the list")]
-    Subscriber {
-        /// As named.
-        address: SocketAddrV4,
-        /// The reason.
-        source: NotSubscribed,
-    },
-    /// It would feed itself, and each datagram would go round for ever.
-    #[error(
-        "the replicators form a ring: {parent} is fed by this one; give one of them a source \
-         instead of a parent"
-    )]
-    Ring {
-        /// Where this one registered.
-        parent: SocketAddrV4,
-    },
-    /// A header for a group needs one.
-    #[error("cannot add a tunnel header: {from} is no multicast group; name one, or leave it out")]
-    NoGroup {
-        /// Where datagrams arrive.
-        from: SocketAddrV4,
-    },
-    /// The socket broke.
-    #[error("cannot receive datagrams any more: {0}; check that the interface is up")]
-    Receive(io::Error),
-}
 
 /// A replicator that is ready.
 pub struct Replicator {
@@ -111,9 +49,9 @@ pub struct Replicator {
     /// This replicator, in a tree of them.
     id: u64,
     orders: Orders,
-    batch: Batch,
-    /// The state of the list that the batch has.
-    batched: u64,
+    way: Way,
+    /// The state of the list that the way has.
+    followed: u64,
     frame: Frame,
     counts: Counts,
     look_ns: u64,
@@ -130,15 +68,17 @@ impl Replicator {
         if settings.tunnel == Tunnel::Add && group.is_none() {
             return Err(FanOutError::NoGroup { from });
         }
+        way::check(&settings)?;
         let (inbound, receive_buffer_bytes) =
             datagram::receiving(from.into(), group, RECEIVE_BUFFER_BYTES)?;
-        let listen = settings.listen.unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
-        let outbound = datagram::sending(listen.into())?;
-        let mut subscribers = Subscribers::default();
+        let outbound = datagram::sending(way::leaving_from(&settings).into())?;
+        let mut subscribers = Subscribers::up_to(way::subscribers_max(&settings));
         for &address in &settings.to {
             let named = subscribers.name(address);
             named.map_err(|source| FanOutError::Subscriber { address, source })?;
         }
+        let mut way = Way::open(&settings, &inbound, &outbound)?;
+        way.begin(&mut subscribers)?;
         let id = random_number()?;
         let registrar =
             settings.listen.map(|_| Registrar::new(settings.lease_ms, id)).transpose()?;
@@ -147,13 +87,13 @@ impl Replicator {
             clock,
             inbound,
             outbound,
-            subscribers,
             registrar,
             member,
             id,
             orders: Orders::new(settings.order, settings.seed),
-            batch: Batch::default(),
-            batched: u64::MAX,
+            followed: subscribers.changes(),
+            subscribers,
+            way,
             frame: Frame::new(settings.tunnel, *from.ip()),
             counts: Counts::new(receive_buffer_bytes),
             look_ns: 0,
@@ -177,6 +117,11 @@ impl Replicator {
         self.registrar.as_ref().map(|_| self.outbound.local_addr()).transpose()
     }
 
+    /// Where copies are made, such as "AF_XDP on eth1: native XDP, 1 queue, copy mode".
+    pub fn way(&self) -> String {
+        self.way.to_string()
+    }
+
     /// Copies until `stop` is set, or until that time of its clock.
     ///
     /// # Errors
@@ -185,14 +130,14 @@ impl Replicator {
         loop {
             let is_idle = !self.copy_next()?;
             let now_ns = self.clock.now_ns();
-            if now_ns >= self.look_ns || is_idle && !self.settings.spins {
+            if now_ns >= self.look_ns || is_idle && !self.settings.backend.spins {
                 self.look_ns = now_ns + LOOK_EVERY_NS;
                 let is_over = until_ns.is_some_and(|until_ns| now_ns >= until_ns);
                 if is_over || stop.load(Ordering::Relaxed) {
-                    return Ok(self.finish());
+                    return self.finish();
                 }
                 self.look(now_ns)?;
-                if is_idle && !self.settings.spins {
+                if is_idle && !self.settings.backend.spins {
                     self.sleep();
                 }
             }
@@ -201,21 +146,37 @@ impl Replicator {
 
     /// Receives one datagram and copies it. False if there is none.
     fn copy_next(&mut self) -> Result<bool, FanOutError> {
-        let received = self.inbound.recv_from(self.frame.room());
-        let read_ns = self.clock.now_ns();
-        let (length, from) = match received {
-            Ok(received) => received,
-            Err(error) if is_none_now(&error) => return Ok(false),
-            Err(error) => return Err(FanOutError::Receive(error)),
+        let received = match &mut self.way {
+            Way::Sockets(_) => receive(&self.inbound, self.frame.room())?,
+            Way::Frames(frames) => frames.receive(self.frame.room()),
+            Way::InKernel(_) => return self.count_left(),
         };
+        let read_ns = self.clock.now_ns();
+        let is_there = received.is_some();
+        if let Some((length, from)) = received {
+            self.take(length, from, read_ns);
+        }
+        Ok(is_there)
+    }
+
+    /// Counts a datagram that the programs in the kernel did not take.
+    fn count_left(&mut self) -> Result<bool, FanOutError> {
+        let Some((_, from)) = receive(&self.inbound, self.frame.room())? else { return Ok(false) };
+        let is_foreign = self.settings.source.is_some_and(|source| from.ip() != source);
+        let rejects = &mut self.counts.rejects;
+        *if is_foreign { &mut rejects.foreign } else { &mut rejects.left_to_kernel } += 1;
+        Ok(true)
+    }
+
+    fn take(&mut self, length: usize, from: SocketAddr, read_ns: u64) {
         if let Some(member) = &mut self.member {
             match member.receive(self.frame.received(length), from, read_ns) {
                 Answer::Other => {}
-                Answer::Taken => return Ok(true),
+                Answer::Taken => return,
                 Answer::Reply(bytes) => {
                     // A lost one is sent again.
                     let _ = self.inbound.send_to(&bytes, member.parent());
-                    return Ok(true);
+                    return;
                 }
             }
         }
@@ -223,24 +184,19 @@ impl Replicator {
         self.counts.received_bytes += length as u64;
         if self.settings.source.is_some_and(|source| from.ip() != source) {
             self.counts.rejects.foreign += 1;
-            return Ok(true);
+            return;
         }
         self.send_copies(length, read_ns);
-        Ok(true)
     }
 
     fn send_copies(&mut self, length: usize, read_ns: u64) {
-        let Replicator { subscribers, batch, frame, counts, .. } = self;
-        if self.batched != subscribers.changes() {
-            self.batched = subscribers.changes();
-            batch.set_addresses(subscribers.all().iter().map(|one| one.address));
-        }
+        let Replicator { subscribers, way, frame, counts, outbound, .. } = self;
         let order = self.orders.next(subscribers.all().len());
         let bytes = match frame.copy(length, clock::wall_ns) {
             Ok(bytes) => bytes,
             Err(reject) => return counts.rejects.count(reject),
         };
-        batch.send(&self.outbound, bytes, order, &mut |index, sent| {
+        way.send(outbound, bytes, order, &mut |index, sent| {
             subscribers.count(index as usize, sent);
         });
         if order.is_empty() {
@@ -250,9 +206,21 @@ impl Replicator {
         }
     }
 
+    /// Tells the way of subscribers that came or went.
+    fn follow(&mut self) -> Result<(), FanOutError> {
+        if self.followed != self.subscribers.changes() {
+            self.followed = self.subscribers.changes();
+            self.way.follow(&mut self.subscribers)?;
+        }
+        Ok(())
+    }
+
     /// Leases, registration, and the parent.
     fn look(&mut self, now_ns: u64) -> Result<(), FanOutError> {
         self.subscribers.expire(now_ns);
+        self.follow()?;
+        self.way.look(now_ns, &mut self.subscribers)?;
+        self.take_left(now_ns)?;
         if let Some(member) = &mut self.member {
             if let Some(bytes) = member.due(now_ns) {
                 // A lost one is sent again.
@@ -268,17 +236,32 @@ impl Replicator {
                 registrar.root = root;
             }
         }
-        let Some(registrar) = &mut self.registrar else { return Ok(()) };
         let mut bytes = [0; crate::register::message::MESSAGE_BYTES + 1];
         for _ in 0..MESSAGES_PER_LOOK {
+            let Some(registrar) = &mut self.registrar else { break };
             let Ok((length, SocketAddr::V4(from))) = self.outbound.recv_from(&mut bytes) else {
                 break;
             };
-            let heard = registrar.receive(&bytes[..length], from, now_ns, &mut self.subscribers);
-            if let Some(answer) = heard {
+            let answer = registrar.receive(&bytes[..length], from, now_ns, &mut self.subscribers);
+            // A subscriber that hears it is accepted gets the next datagram.
+            self.follow()?;
+            if let Some(answer) = answer {
                 // A lost one is asked for again.
                 let _ = self.outbound.send_to(&answer.encode(), from);
             }
+        }
+        Ok(())
+    }
+
+    /// Copies datagrams that frames don't bring: those in fragments, and those by other interfaces.
+    fn take_left(&mut self, now_ns: u64) -> Result<(), FanOutError> {
+        for _ in 0..MESSAGES_PER_LOOK {
+            if !matches!(self.way, Way::Frames(_)) {
+                break;
+            }
+            let received = receive(&self.inbound, self.frame.room())?;
+            let Some((length, from)) = received else { break };
+            self.take(length, from, now_ns);
         }
         Ok(())
     }
@@ -293,15 +276,28 @@ impl Replicator {
         let _ = poll(&mut sockets[..count], Some(&longest));
     }
 
-    fn finish(mut self) -> Counts {
+    fn finish(mut self) -> Result<Counts, FanOutError> {
         if let Some(member) = &self.member {
             let _ = self.inbound.send_to(&member.leave(), member.parent());
             self.counts.parent_full = member.full();
         }
         self.counts.receive_dropped = datagram::dropped(&self.inbound);
+        self.way.finish(&mut self.counts, &mut self.subscribers)?;
         self.counts.registrar = self.registrar.as_ref().map(Registrar::counts);
         self.counts.subscribers = self.subscribers;
-        self.counts
+        Ok(self.counts)
+    }
+}
+
+/// The next datagram; `None` if there is none now.
+fn receive(
+    socket: &UdpSocket,
+    into: &mut [u8],
+) -> Result<Option<(usize, SocketAddr)>, FanOutError> {
+    match socket.recv_from(into) {
+        Ok(received) => Ok(Some(received)),
+        Err(error) if is_none_now(&error) => Ok(None),
+        Err(error) => Err(FanOutError::Receive(error)),
     }
 }
 

@@ -71,8 +71,11 @@ pub struct Subscriber {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotSubscribed {
     /// The list is full.
-    #[error("there are SUBSCRIBERS_MAX = {SUBSCRIBERS_MAX} subscribers already")]
-    Full,
+    #[error("there are {max} subscribers already, the limit of this backend")]
+    Full {
+        /// The limit.
+        max: usize,
+    },
     /// Its host has too many.
     #[error("its host has SUBSCRIBERS_PER_HOST_MAX = {SUBSCRIBERS_PER_HOST_MAX} already")]
     HostFull,
@@ -91,8 +94,9 @@ pub enum Lease {
 }
 
 /// All subscribers. Times are ns of one clock, which the caller reads.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Subscribers {
+    max: usize,
     now: Vec<Subscriber>,
     /// Counts of those that left or whose lease ended.
     former: Vec<(SocketAddrV4, SentCounts)>,
@@ -104,7 +108,27 @@ pub struct Subscribers {
     changes: u64,
 }
 
+impl Default for Subscribers {
+    fn default() -> Subscribers {
+        Subscribers::up_to(SUBSCRIBERS_MAX)
+    }
+}
+
 impl Subscribers {
+    /// No subscribers yet, and at most `max` at a time.
+    pub fn up_to(max: usize) -> Subscribers {
+        Subscribers {
+            max: max.min(SUBSCRIBERS_MAX),
+            now: Vec::new(),
+            former: Vec::new(),
+            others: SentCounts::default(),
+            others_count: 0,
+            expired: 0,
+            left: 0,
+            changes: 0,
+        }
+    }
+
     /// Adds one that stays.
     ///
     /// # Errors
@@ -157,6 +181,24 @@ impl Subscribers {
         self.now[at].counts.count(sent);
     }
 
+    /// Adds datagrams that the kernel sent to a subscriber, or to a former one.
+    pub fn add_sent(&mut self, address: SocketAddrV4, sent: u64) {
+        let counts = match self.find(address) {
+            Some(at) => &mut self.now[at].counts,
+            None => {
+                let former = self.former.iter_mut().find(|(known, _)| *known == address);
+                former.map_or(&mut self.others, |(_, counts)| counts)
+            }
+        };
+        counts.sent += sent;
+    }
+
+    /// Notes why the subscriber at that place of [`Subscribers::all`] gets nothing, unless there is
+    /// a reason already.
+    pub fn note(&mut self, at: usize, why: impl FnOnce() -> String) {
+        self.now[at].counts.failure.get_or_insert_with(why);
+    }
+
     /// Those that get copies now.
     pub fn all(&self) -> &[Subscriber] {
         &self.now
@@ -187,8 +229,8 @@ impl Subscribers {
     }
 
     fn push(&mut self, address: SocketAddrV4, stay: Stay) -> Result<(), NotSubscribed> {
-        if self.now.len() >= SUBSCRIBERS_MAX {
-            return Err(NotSubscribed::Full);
+        if self.now.len() >= self.max {
+            return Err(NotSubscribed::Full { max: self.max });
         }
         self.now.push(Subscriber { address, counts: SentCounts::default(), stay });
         self.changes += 1;
@@ -272,7 +314,8 @@ mod tests {
         for host in 1..=(SUBSCRIBERS_MAX - SUBSCRIBERS_PER_HOST_MAX) as u32 {
             subscribers.lease(at(host, 1), 1).unwrap();
         }
-        assert_eq!(subscribers.lease(at(5_000, 1), 1), Err(NotSubscribed::Full));
+        let full = NotSubscribed::Full { max: SUBSCRIBERS_MAX };
+        assert_eq!(subscribers.lease(at(5_000, 1), 1), Err(full));
         // More former ones than are kept apart.
         subscribers.expire(1);
         for host in 0..10 {

@@ -50,6 +50,15 @@ pub const DPDK: Backend = Backend {
             its core busy",
     spins: true,
 };
+/// XDP programs that copy datagrams in the kernel: no process is in between.
+pub const XDP: Backend = Backend {
+    name: "xdp",
+    about: "XDP programs copy datagrams in the kernel, as root; the thread sleeps",
+    spins: false,
+};
+/// The ways of a replicator to copy datagrams.
+pub const REPLICATORS: [Backend; 4] = [SPIN, BLOCK, AF_XDP, XDP];
+
 /// The backends below the kernel: they have no sockets, and listen and connect by themselves.
 pub const BELOW: [Backend; 2] = [AF_XDP, DPDK];
 
@@ -88,10 +97,22 @@ pub struct UnknownBackend {
 impl UnknownBackend {
     /// The error of `name`.
     pub fn new(name: &str) -> UnknownBackend {
-        let known: Vec<&str> = all().map(|backend| backend.name).collect();
-        let known = known.join(", ");
-        UnknownBackend { name: name.to_owned(), known }
+        UnknownBackend::among(name, all())
     }
+
+    fn among(name: &str, known: impl Iterator<Item = Backend>) -> UnknownBackend {
+        let known: Vec<&str> = known.map(|backend| backend.name).collect();
+        UnknownBackend { name: name.to_owned(), known: known.join(", ") }
+    }
+}
+
+/// The way of a replicator of that name.
+///
+/// # Errors
+/// If there is none; the error lists [`REPLICATORS`].
+pub fn replicator(name: &str) -> Result<Backend, UnknownBackend> {
+    let found = REPLICATORS.into_iter().find(|backend| backend.name == name);
+    found.ok_or_else(|| UnknownBackend::among(name, REPLICATORS.into_iter()))
 }
 
 /// All backends, those over sockets first.

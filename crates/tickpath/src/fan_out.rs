@@ -24,7 +24,10 @@ pub(crate) fn fan_out(arguments: &FanOutArguments) -> anyhow::Result<u8> {
     host::thread::set_scheduling(arguments.scheduling)?;
     let from = replicator.from()?;
     let registration = replicator.listening()?;
-    say(&json!({ "listening": from, "registration": registration, "clock": clock }).to_string());
+    let way = replicator.way();
+    let ready =
+        json!({ "listening": from, "registration": registration, "way": way, "clock": clock });
+    say(&ready.to_string());
     let until_ns = arguments.time.map(|time| clock.now_ns() + time.as_nanos() as u64);
     let counts = replicator.run(&stop, until_ns)?;
     say(&last_line(&counts).to_string());
@@ -47,7 +50,7 @@ fn settings(arguments: &FanOutArguments) -> anyhow::Result<Settings> {
         order: arguments.order,
         seed: arguments.seed,
         tunnel: arguments.tunnel,
-        spins: arguments.backend == "spin",
+        backend: arguments.backend,
     })
 }
 
@@ -110,7 +113,9 @@ fn last_line(counts: &Counts) -> Value {
             "foreign": counts.rejects.foreign,
             "no_header": counts.rejects.no_header,
             "datagram_bytes_max": counts.rejects.too_long,
+            "left_to_kernel": counts.rejects.left_to_kernel,
         },
+        "interface_dropped": counts.interface_dropped,
         "without_subscribers": counts.without_subscribers,
         "copying_ns": copying_ns,
         "subscribers": now.collect::<Vec<_>>(),

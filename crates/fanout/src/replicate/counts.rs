@@ -13,6 +13,9 @@ pub struct Rejects {
     pub foreign: u64,
     /// They have no tunnel header, and one was expected.
     pub no_header: u64,
+    /// The programs in the kernel left them to its stack: they came in fragments, with options, or
+    /// by another interface.
+    pub left_to_kernel: u64,
     /// Their copy would be longer than a datagram may be (`DATAGRAM_BYTES_MAX`).
     pub too_long: u64,
 }
@@ -36,13 +39,17 @@ pub struct Counts {
     /// Datagrams that the kernel dropped before they were received, because the receive buffer was
     /// full; `None`: the kernel doesn't say.
     pub receive_dropped: Option<u64>,
-    /// The receive buffer in the kernel's own count, bytes.
-    pub receive_buffer_bytes: usize,
+    /// The receive buffer in the kernel's own count, bytes; `None`: datagrams need none.
+    pub receive_buffer_bytes: Option<usize>,
+    /// Frames that the interface dropped on their way out, ours and others; `None`: the kernel
+    /// doesn't say, or copies leave by more than one interface.
+    pub interface_dropped: Option<u64>,
     /// Datagrams received and not copied.
     pub rejects: Rejects,
-    /// Datagrams that there was nobody to send to.
+    /// Datagrams that there was nobody to send to; the programs in the kernel don't count them.
     pub without_subscribers: u64,
-    /// From the receive call's return to the send call's, of each datagram that was copied, ns.
+    /// From the receive call's return to the send call's, of each datagram that this process
+    /// copied, ns.
     pub copying_ns: Histogram<u64>,
     /// Registration; `None` where nobody could register.
     pub registrar: Option<RegistrarCounts>,
@@ -58,7 +65,8 @@ impl Counts {
             received: 0,
             received_bytes: 0,
             receive_dropped: None,
-            receive_buffer_bytes,
+            receive_buffer_bytes: Some(receive_buffer_bytes),
+            interface_dropped: None,
             rejects: Rejects::default(),
             without_subscribers: 0,
             copying_ns: histogram(),

@@ -1,5 +1,6 @@
 //! A replicator between real sockets on loopback.
 
+mod below;
 mod copies;
 mod registration;
 mod tree;
@@ -21,6 +22,9 @@ const SILENCE: Duration = Duration::from_millis(150);
 /// The longest that a replicator of a test runs, ns.
 const LONGEST_NS: u64 = 60_000_000_000;
 
+/// A replicator's work, which may have to be done in another namespace.
+type Work<'a> = &'a mut dyn FnMut() -> Result<Counts, FanOutError>;
+
 /// Any port of this host.
 const ANY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
 
@@ -37,7 +41,7 @@ fn settings(to: &[SocketAddrV4]) -> Settings {
         order: SendOrder::Fixed,
         seed: 0,
         tunnel: Tunnel::None,
-        spins: false,
+        backend: plan::backend::BLOCK,
     }
 }
 
@@ -51,16 +55,25 @@ struct Running {
 
 impl Running {
     fn start(settings: Settings) -> Running {
+        Running::start_in(settings, |work| work())
+    }
+
+    /// `within` runs a closure where the replicator is to be.
+    fn start_in(
+        settings: Settings,
+        within: impl FnOnce(Work<'_>) -> Result<Counts, FanOutError> + Send + 'static,
+    ) -> Running {
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, when_ready) = mpsc::channel();
         let its_stop = stop.clone();
-        let thread = std::thread::spawn(move || {
+        let mut work = move || {
             let clock = Clock::calibrate();
-            let replicator = Replicator::new(settings, clock)?;
+            let replicator = Replicator::new(settings.clone(), clock)?;
             let listening = replicator.listening().unwrap().unwrap_or(ANY.into());
             ready.send((v4(replicator.from().unwrap()), v4(listening))).unwrap();
             replicator.run(&its_stop, Some(clock.now_ns() + LONGEST_NS))
-        });
+        };
+        let thread = std::thread::spawn(move || within(&mut work));
         let (from, listening) = when_ready.recv().unwrap();
         Running { from, listening, stop, thread }
     }
@@ -79,16 +92,26 @@ fn v4(address: SocketAddr) -> SocketAddrV4 {
 }
 
 fn socket() -> (UdpSocket, SocketAddrV4) {
-    let socket = UdpSocket::bind(ANY).unwrap();
+    socket_at(ANY)
+}
+
+fn socket_at(any: SocketAddrV4) -> (UdpSocket, SocketAddrV4) {
+    let socket = UdpSocket::bind(any).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let address = v4(socket.local_addr().unwrap());
     (socket, address)
 }
 
+/// Stopping a process interrupts its waits with a timeout, and some machines stop all of theirs.
 fn receive(socket: &UdpSocket) -> Vec<u8> {
     let mut bytes = [0; 2048];
-    let length = socket.recv(&mut bytes).unwrap();
-    bytes[..length].to_vec()
+    loop {
+        match socket.recv(&mut bytes) {
+            Ok(length) => return bytes[..length].to_vec(),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 #[track_caller]

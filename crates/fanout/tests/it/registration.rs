@@ -6,7 +6,7 @@ use fanout::register::member::{Answer, Member};
 use fanout::register::message::{Kind, MESSAGE_BYTES, Message};
 
 /// Registers `socket` and reads until it is accepted.
-fn register(socket: &UdpSocket, at: SocketAddrV4) -> Member {
+pub(crate) fn register(socket: &UdpSocket, at: SocketAddrV4) -> Member {
     let mut member = Member::new(at).unwrap();
     socket.send_to(&member.due(0).unwrap(), at).unwrap();
     while !member.is_registered(0) {
@@ -56,8 +56,8 @@ fn an_address_that_did_not_confirm_gets_one_challenge_and_no_copies() {
     let ((victim, _), (good, _)) = (socket(), socket());
     let running = Running::start(settings(&[]));
     register(&good, running.listening);
-    let register = Message::new(Kind::Register, 1, Cookie::default()).encode();
-    victim.send_to(&register, running.listening).unwrap();
+    let asked = Message::new(Kind::Register, 1, Cookie::default()).encode();
+    victim.send_to(&asked, running.listening).unwrap();
     let challenge = receive(&victim);
     assert_eq!(challenge.len(), MESSAGE_BYTES);
     assert_eq!(Message::decode(&challenge).unwrap().kind, Kind::Challenge);

@@ -4,6 +4,7 @@ use crate::cli::values::duration;
 use clap::Args;
 use fanout::replicate::Tunnel;
 use host::Scheduling;
+use plan::backend::Backend;
 use plan::tables::fan_out::SendOrder;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
@@ -54,12 +55,17 @@ pub(crate) struct FanOutArguments {
     /// Scheduling class of the thread: other, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, default_value = "other")]
     pub scheduling: Scheduling,
-    /// How to wait for datagrams: spin or block
-    #[arg(long, default_value = "spin", value_parser = ["spin", "block"])]
-    pub backend: String,
+    /// Way to copy: spin or block (sockets of the kernel), af_xdp (frames, past the kernel's stack)
+    /// or xdp (programs in the kernel copy); the last two as root
+    #[arg(long, default_value = "spin", value_parser = backend)]
+    pub backend: Backend,
     /// End when this parent process ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,
+}
+
+fn backend(text: &str) -> Result<Backend, String> {
+    plan::backend::replicator(text).map_err(|error| error.to_string())
 }
 
 fn tunnel(text: &str) -> Result<Tunnel, String> {

@@ -1,0 +1,93 @@
+//! How a replicator is to copy, and why it can't.
+
+use crate::register::cookie::NoRandomNumbers;
+use crate::replicate::Tunnel;
+use crate::subscribers::NotSubscribed;
+use bypass::BypassError;
+use plan::backend::Backend;
+use plan::tables::fan_out::SendOrder;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use transport::datagram::DatagramError;
+
+/// Settings of a replicator.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where datagrams arrive: an address of this host, or a multicast group.
+    pub from: SocketAddrV4,
+    /// Address of the interface on which a group is joined; `0.0.0.0`: the kernel chooses.
+    pub interface: Ipv4Addr,
+    /// The only host whose datagrams are copied; `None`: anybody's.
+    pub source: Option<Ipv4Addr>,
+    /// Subscribers that stay.
+    pub to: Vec<SocketAddrV4>,
+    /// Where subscribers register; `None`: there are only the named ones.
+    pub listen: Option<SocketAddrV4>,
+    /// Length of a lease, ms.
+    pub lease_ms: u32,
+    /// The replicator at which this one registers.
+    pub parent: Option<SocketAddrV4>,
+    /// Which subscriber gets a datagram first.
+    pub order: SendOrder,
+    /// Decides random orders.
+    pub seed: u64,
+    /// Treatment of the tunnel header.
+    pub tunnel: Tunnel,
+    /// The way to copy: one of [`plan::backend::REPLICATORS`].
+    pub backend: Backend,
+}
+
+/// Why there is no replicator, or why it ended.
+#[derive(Debug, thiserror::Error)]
+pub enum FanOutError {
+    /// A socket can't be made as asked.
+    #[error(transparent)]
+    Socket(#[from] DatagramError),
+    /// The system lacks what cookies need.
+    #[error(transparent)]
+    Random(#[from] NoRandomNumbers),
+    /// A named subscriber has no place.
+    #[error("cannot send to {address}: {source}; take it out of the list")]
+    Subscriber {
+        /// As named.
+        address: SocketAddrV4,
+        /// The reason.
+        source: NotSubscribed,
+    },
+    /// It would feed itself, and each datagram would go round for ever.
+    #[error(
+        "the replicators form a ring: {parent} is fed by this one; give one of them a source \
+         instead of a parent"
+    )]
+    Ring {
+        /// Where this one registered.
+        parent: SocketAddrV4,
+    },
+    /// A header for a group needs one.
+    #[error("cannot add a tunnel header: {from} is no multicast group; name one, or leave it out")]
+    NoGroup {
+        /// Where datagrams arrive.
+        from: SocketAddrV4,
+    },
+    /// A backend can't do it.
+    #[error("--backend {backend} cannot {what}: {why}")]
+    NotWith {
+        /// The backend.
+        backend: &'static str,
+        /// As asked.
+        what: String,
+        /// The reason, and what to try.
+        why: &'static str,
+    },
+    /// A backend below the kernel fails.
+    #[error("--backend {backend}: {source}")]
+    Below {
+        /// The backend.
+        backend: &'static str,
+        /// The reason.
+        source: BypassError,
+    },
+    /// The socket broke.
+    #[error("cannot receive datagrams any more: {0}; check that the interface is up")]
+    Receive(io::Error),
+}
