@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+#[cfg(test)]
+mod again;
 #[allow(clippy::disallowed_macros)]
 pub mod child;
 #[allow(clippy::disallowed_methods)]
