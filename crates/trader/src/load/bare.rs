@@ -2,7 +2,7 @@
 //! the two stamps. There is no desk and no backend trait: the difference to the floor is what our
 //! own client costs.
 
-use crate::load::desk::{CANCEL_SERVICE, CYCLE_SERVICE, ORDER_SERVICE};
+use crate::load::rows::{CANCEL_SERVICE, CYCLE_SERVICE, ORDER_SERVICE};
 use clock::Clock;
 use clock::recorder::Recorder;
 use record::{Load, MessageBytes};

@@ -3,47 +3,20 @@
 
 use crate::between::ways::Ways;
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
+use crate::load::lengths::Lengths;
 use crate::load::lost::{Directions, Patience, slots_of};
 use crate::load::redial::{self, Redial};
+use crate::load::rows::{CANCEL_RESPONSE, CYCLE_SERVICE, ORDER_RESPONSE};
 use crate::load::sending::{LANE_BYTES_MAX, Lane, UnsentMessage};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::load::stamping::Stamping;
 use crate::stamped::KernelTimes;
 use clock::Clock;
-use clock::recorder::{Recorder, Series};
+use clock::recorder::Recorder;
 use host::processor::ProcessorMeter;
 use host::thread::Usage;
-use plan::tables::network::{FORWARD, REQUEST, REVERSE};
-use record::{Datagrams, Kind, Load, MessageBytes};
+use record::{Datagrams, Load};
 use transport::{Ready, StreamId, StreamRead, Streams};
-
-/// The series of a load, in the order of the indices below.
-pub(crate) static SERIES: [Series; 6] = [
-    Series::new("order", Kind::Response),
-    Series::new("order", Kind::Service),
-    Series::new("cancel", Kind::Response),
-    Series::new("cancel", Kind::Service),
-    Series::new("cycle", Kind::Service),
-    Series::new("send", Kind::Lateness),
-];
-/// The same where both messages are requests; then, for stamped replies alone, each direction.
-pub(crate) static SERIES_OF_REQUESTS: [Series; 9] = [
-    Series::new(REQUEST, Kind::Response),
-    Series::new(REQUEST, Kind::Service),
-    Series::new(REQUEST, Kind::Response),
-    Series::new(REQUEST, Kind::Service),
-    Series::new("cycle", Kind::Service),
-    Series::new("send", Kind::Lateness),
-    Series::new(FORWARD, Kind::Response),
-    Series::new(FORWARD, Kind::Service),
-    Series::new(REVERSE, Kind::Service),
-];
-pub(crate) const ORDER_RESPONSE: usize = 0;
-pub(crate) const ORDER_SERVICE: usize = 1;
-pub(crate) const CANCEL_RESPONSE: usize = 2;
-pub(crate) const CANCEL_SERVICE: usize = 3;
-pub(crate) const CYCLE_SERVICE: usize = 4;
-pub(crate) const SEND_LATENESS: usize = 5;
 
 /// Limit on unanswered messages per lane; further ones wait and are late. Their replies stay below
 /// the megabyte after which an exchange takes a client for one that does not read.
@@ -52,15 +25,6 @@ pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
 const SILENCE_NS_MAX: u64 = 5_000_000_000;
 /// Interval between checks for that.
 const SILENCE_CHECK_NS: u64 = 100_000_000;
-
-/// Sums for the mean lengths.
-#[derive(Default)]
-struct Bytes {
-    order: (u64, u64),
-    order_reply: (u64, u64),
-    cancel: (u64, u64),
-    cancel_reply: (u64, u64),
-}
 
 pub(crate) struct Desk<E: OrderProtocol> {
     pub(crate) clock: Clock,
@@ -74,7 +38,7 @@ pub(crate) struct Desk<E: OrderProtocol> {
     pub(super) recorder: Recorder,
     /// Counters of the measured part.
     pub(crate) load: Load,
-    bytes: Bytes,
+    lengths: Lengths,
     /// Messages answered by the last [`Desk::read`], and how.
     pub(crate) answered: Vec<(Reply, u64)>,
     pub(crate) ready: Vec<Ready>,
@@ -125,7 +89,7 @@ impl<E: OrderProtocol> Desk<E> {
             in_flight: InFlight::new(),
             recorder,
             load: Load::default(),
-            bytes: Bytes::default(),
+            lengths: Lengths::default(),
             answered: Vec::with_capacity(4096),
             ready: Vec::with_capacity(2 * ids.len() + 1),
             sequence: 0,
@@ -264,12 +228,7 @@ impl<E: OrderProtocol> Desk<E> {
             lane.dirty = true;
             self.dirty.push(index);
         }
-        let sum = match message {
-            Message::Order => &mut self.bytes.order,
-            Message::Cancel => &mut self.bytes.cancel,
-        };
-        sum.0 += 1;
-        sum.1 += (end - start) as u64;
+        self.lengths.sent(message, end - start);
         if measured {
             self.load.sent += 1;
         } else {
@@ -405,12 +364,11 @@ impl<E: OrderProtocol> Desk<E> {
 
     #[inline]
     fn record(&mut self, message: Message, order: &Order, received: ReceivedReply) {
-        let (stamps, response, sum) = match message {
-            Message::Order => (order.order, ORDER_RESPONSE, &mut self.bytes.order_reply),
-            Message::Cancel => (order.cancel, CANCEL_RESPONSE, &mut self.bytes.cancel_reply),
+        let (stamps, response) = match message {
+            Message::Order => (order.order, ORDER_RESPONSE),
+            Message::Cancel => (order.cancel, CANCEL_RESPONSE),
         };
-        sum.0 += 1;
-        sum.1 += received.bytes as u64;
+        self.lengths.answered(message, received.bytes);
         let at_ns = received.first_byte_ns;
         if let Some(echo) = self.entry.stamps() {
             self.record_ways((order.number, message), &stamps, Some(echo), at_ns);
@@ -494,13 +452,7 @@ impl<E: OrderProtocol> Desk<E> {
 
     /// Ends the last interval.
     pub(crate) fn finish(mut self) -> Finished<E> {
-        let mean = |(count, sum): (u64, u64)| if count == 0 { 0 } else { sum.div_ceil(count) };
-        self.load.message_bytes = MessageBytes {
-            order: mean(self.bytes.order),
-            order_reply: mean(self.bytes.order_reply),
-            cancel: mean(self.bytes.cancel),
-            cancel_reply: mean(self.bytes.cancel_reply),
-        };
+        self.load.message_bytes = self.lengths.means();
         match self.patience {
             None => self.load.lost = self.in_flight.unanswered,
             Some(_) => self.lose_all(self.clock.now_ns()),

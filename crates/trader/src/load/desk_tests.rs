@@ -1,6 +1,7 @@
 //! The two stamps with partial writes and split replies.
 
 use super::*;
+use crate::load::rows::{SERIES, SERIES_OF_REQUESTS};
 use crate::load::session::raw::Raw;
 use crate::scripted::Scripted;
 use clock::recorder::recorder;

@@ -3,8 +3,9 @@
 //! the replies that did arrive would look better than what a user of the network saw.
 
 use crate::between::ways::Ways;
-use crate::load::desk::{CANCEL_RESPONSE, Desk, ORDER_RESPONSE};
+use crate::load::desk::Desk;
 use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Order, Progress, Stamps};
+use crate::load::rows::{CANCEL_RESPONSE, ORDER_RESPONSE};
 use crate::load::session::{Message, OrderProtocol, Reply};
 use std::collections::VecDeque;
 use transport::echo::datagrams::EchoStamps;

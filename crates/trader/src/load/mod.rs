@@ -9,6 +9,7 @@ mod desk;
 pub(crate) mod dialler;
 mod in_flight;
 mod intensity;
+mod lengths;
 mod lost;
 mod one_way;
 mod open_loop;

@@ -3,8 +3,8 @@
 use crate::between::ends::{After, Ends};
 use crate::between::offsets::Offsets;
 use crate::between::ways::Ways;
-use crate::load::desk::SERIES_OF_REQUESTS;
 use crate::load::lost::Directions;
+use crate::load::rows::{SERIES, SERIES_OF_REQUESTS};
 use crate::stamped::KernelTimes;
 use clock::Clock;
 use clock::phc::PhcCourse;
@@ -34,7 +34,7 @@ pub(crate) type Other = (TwoClocks, Drain);
 
 /// The series of both directions.
 fn series() -> &'static [Series] {
-    &SERIES_OF_REQUESTS[super::desk::SERIES.len()..]
+    &SERIES_OF_REQUESTS[SERIES.len()..]
 }
 
 /// The clock that a plan names.

@@ -1,6 +1,6 @@
 //! Progress of a second that has just ended.
 
-use crate::load::desk::{CANCEL_SERVICE, ORDER_RESPONSE, ORDER_SERVICE, SEND_LATENESS};
+use crate::load::rows::{CANCEL_SERVICE, ORDER_RESPONSE, ORDER_SERVICE, SEND_LATENESS};
 use clock::recorder::{INTERVAL_NS, Interval};
 use hdrhistogram::Histogram;
 use plan::process::orders::Wire;
@@ -79,7 +79,7 @@ impl<'a> Teller<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::desk::SERIES;
+    use crate::load::rows::SERIES;
     use clock::recorder::histogram;
 
     fn interval(start_ns: u64, end_ns: u64, orders: u64) -> Interval {

@@ -1,7 +1,7 @@
 //! Each message in flight is answered once, by what the next exchange says of its order.
 
 use super::*;
-use crate::load::desk::SERIES;
+use crate::load::rows::SERIES;
 use crate::load::session::raw::Raw;
 use crate::scripted::Scripted;
 use clock::Clock;

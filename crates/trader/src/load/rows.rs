@@ -1,10 +1,39 @@
 //! Which series a load has.
 
-use crate::load::desk::{SERIES, SERIES_OF_REQUESTS};
 use crate::load::intensity;
 use crate::stamped;
 use clock::recorder::Series;
 use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
+use plan::tables::network::{FORWARD, REQUEST, REVERSE};
+use record::Kind;
+
+/// The series of a load, in the order of the indices below.
+pub(crate) static SERIES: [Series; 6] = [
+    Series::new("order", Kind::Response),
+    Series::new("order", Kind::Service),
+    Series::new("cancel", Kind::Response),
+    Series::new("cancel", Kind::Service),
+    Series::new("cycle", Kind::Service),
+    Series::new("send", Kind::Lateness),
+];
+/// The same where both messages are requests; then, for stamped replies alone, each direction.
+pub(crate) static SERIES_OF_REQUESTS: [Series; 9] = [
+    Series::new(REQUEST, Kind::Response),
+    Series::new(REQUEST, Kind::Service),
+    Series::new(REQUEST, Kind::Response),
+    Series::new(REQUEST, Kind::Service),
+    Series::new("cycle", Kind::Service),
+    Series::new("send", Kind::Lateness),
+    Series::new(FORWARD, Kind::Response),
+    Series::new(FORWARD, Kind::Service),
+    Series::new(REVERSE, Kind::Service),
+];
+pub(crate) const ORDER_RESPONSE: usize = 0;
+pub(crate) const ORDER_SERVICE: usize = 1;
+pub(crate) const CANCEL_RESPONSE: usize = 2;
+pub(crate) const CANCEL_SERVICE: usize = 3;
+pub(crate) const CYCLE_SERVICE: usize = 4;
+pub(crate) const SEND_LATENESS: usize = 5;
 
 /// The series of a load over that wire; with two clocks without the directions.
 pub(super) fn series(wire: Wire, two_clocks: bool) -> &'static [Series] {

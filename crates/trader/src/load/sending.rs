@@ -1,6 +1,7 @@
 //! The desk's connections, and how it writes to them.
 
-use crate::load::desk::{Desk, SEND_LATENESS};
+use crate::load::desk::Desk;
+use crate::load::rows::SEND_LATENESS;
 use crate::load::session::{Message, OrderProtocol};
 use transport::{StreamId, Write};
 
