@@ -13,11 +13,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Lengths of warm-up and measured part, s.
 const PHASES: (f64, f64) = (0.2, 1.5);
-/// Time that the other end takes for each write, us.
-const DELAY_US: u64 = 2_000;
-
 /// The latencies of that load, over the raw echo.
-fn run(load: &Load, harm: Inject) -> Totals {
+fn run(load: &Load, harm: Inject, seconds: f64) -> Totals {
     let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
     let end = echo(clock, harm);
     let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
@@ -30,7 +27,7 @@ fn run(load: &Load, harm: Inject) -> Totals {
         scheduling: host::Scheduling::Other,
         load: load.clone(),
         warm_up_seconds: PHASES.0,
-        seconds: PHASES.1,
+        seconds,
         tls: None,
         inject: Inject::default(),
         bulk: None,
@@ -71,7 +68,7 @@ fn counted(load: &Load, recorded: &[f64]) -> [u64; INTENSITIES.len()] {
 
 /// Whether a run has those orders in its series by intensity, and no others.
 fn assert_counted(load: &Load, expected: [u64; INTENSITIES.len()]) {
-    let totals = run(load, Inject::default());
+    let totals = run(load, Inject::default(), PHASES.1);
     let of = |name: &str| totals.get(&format!("t.{name}.response")).map_or(0, |all| all.len());
     assert_eq!(INTENSITIES.map(of), expected, "{:?}", load.arrival);
     assert_eq!(expected.iter().sum::<u64>(), of("order"));
@@ -111,21 +108,27 @@ fn a_recorded_day_gives_the_due_times() {
 /// the fifth waits for four more than the first.
 #[test]
 fn orders_of_a_burst_wait_for_those_before_them() {
-    let load = Load {
-        arrival: Arrival::Burst,
-        burst: 8,
-        rate_per_second: 200.0,
-        accounts: 8,
-        connections: 8,
-        cancel_after: 8,
-        ..Load::default()
-    };
-    let totals = run(&load, Inject { delay_us: DELAY_US, ..Inject::default() });
-    let least_us = |name: &str| totals[&format!("t.{name}.response")].min() / 1_000;
-    let (first, fifth) = (least_us("order@0"), least_us("order@4-7"));
-    // The histogram keeps three digits.
-    assert!(first >= DELAY_US * 99 / 100, "{first} us");
-    assert!(fifth >= 5 * DELAY_US * 99 / 100, "{fifth} us");
-    // The first order's own noise is in the difference.
-    assert!(fifth >= first + 4 * DELAY_US - DELAY_US / 2, "{first} us, {fifth} us");
+    let assumption = "in 18 bursts an order is once not 1 ms later than its delays say";
+    testing::quiet::or_doubled(assumption, |factor| {
+        let delay_us = 2_000 * u64::from(factor);
+        let load = Load {
+            arrival: Arrival::Burst,
+            burst: 8,
+            rate_per_second: 200.0 / f64::from(factor),
+            accounts: 8,
+            connections: 8,
+            cancel_after: 8,
+            ..Load::default()
+        };
+        let harm = Inject { delay_us, ..Inject::default() };
+        let totals = run(&load, harm, PHASES.1 * f64::from(factor));
+        let least_us = |name: &str| totals[&format!("t.{name}.response")].min() / 1_000;
+        let (first, fifth) = (least_us("order@0"), least_us("order@4-7"));
+        // The histogram keeps three digits.
+        assert!(first >= delay_us * 99 / 100, "{first} us");
+        assert!(fifth >= 5 * delay_us * 99 / 100, "{fifth} us");
+        // The first order's own noise is in the difference.
+        testing::unless!(fifth >= first + 4 * delay_us - delay_us / 2, "{first} us, {fifth} us");
+        Ok(())
+    });
 }
