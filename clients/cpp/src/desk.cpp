@@ -35,9 +35,9 @@ std::string error_of(const Transfer& transfer) {
 } // namespace
 
 Desk::Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::unique_ptr<OrderProtocol> protocol,
-           std::size_t lanes, Model model, Recorder& recorder)
+           std::size_t lanes, Model model, Recorder& recorder, ProcessorMeter processor)
     : clock_(clock), streams_(std::move(streams)), protocol_(std::move(protocol)), is_open_loop_(model == Model::open),
-      recorder_(recorder), lanes_(lanes) {
+      recorder_(recorder), lanes_(lanes), processor_(processor) {
     for (Lane& lane : lanes_) {
         lane.bytes.reserve(lane_bytes_capacity);
         lane.unsent.reserve(lane_bytes_max / 64);
@@ -53,6 +53,7 @@ void Desk::start_measuring(std::uint64_t now_ns) {
     const rusage used = usage();
     switches_before_ = static_cast<std::uint64_t>(used.ru_nivcsw);
     faults_before_ = faults(used);
+    processor_.start();
     recorder_.start(now_ns);
 }
 
@@ -309,6 +310,7 @@ void Desk::finish() {
         const rusage used = usage();
         counters.context_switches_involuntary = static_cast<std::uint64_t>(used.ru_nivcsw) - switches_before_;
         counters.page_faults = faults(used) - faults_before_;
+        counters.processor_ns = processor_.used_ns();
     }
     recorder_.finish(clock_.now_ns());
 }

@@ -2,12 +2,15 @@
 
 #include "clock.hpp"
 #include "in_flight.hpp"
+#include "processor.hpp"
 #include "protocol.hpp"
 #include "recorder.hpp"
 #include "streams.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +48,8 @@ struct Counters {
     std::uint64_t context_switches_involuntary = 0;
     std::uint64_t page_faults = 0;
     double rate_per_second_achieved = 0;
+    /// Processor time of the client and of the exchange; empty where it can't be told.
+    std::array<std::optional<std::uint64_t>, 2> processor_ns;
     Lengths order;
     Lengths order_reply;
     Lengths cancel;
@@ -57,7 +62,7 @@ class Desk {
 public:
     /// `streams` has `lanes` lanes, which `protocol` has logged on.
     Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::unique_ptr<OrderProtocol> protocol,
-         std::size_t lanes, Model model, Recorder& recorder);
+         std::size_t lanes, Model model, Recorder& recorder, ProcessorMeter processor);
 
     std::uint64_t now_ns() const { return clock_.now_ns(); }
 
@@ -163,6 +168,7 @@ private:
     std::uint64_t measured_from_ns_ = 0;
     std::uint64_t last_sent_ns_ = 0;
     std::uint64_t last_intended_ns_ = 0;
+    ProcessorMeter processor_;
     std::uint64_t switches_before_ = 0;
     std::uint64_t faults_before_ = 0;
     std::string failure_;

@@ -20,6 +20,8 @@ constexpr std::uint64_t burst_max = 1'000'000;
 constexpr double rate_per_second_max = 1e9;
 constexpr double seconds_max = 30 * 86'400.0;
 constexpr std::size_t decimal_digits_max = 18;
+/// Process ids are positive and of 31 bits.
+constexpr std::uint64_t process_max = 0x7fff'ffff;
 
 [[noreturn]] void bad(std::string_view key, const std::string& value, std::string_view why) {
     throw Error("the plan's " + std::string(key) + " = " + value + ": " + std::string(why));
@@ -179,6 +181,9 @@ Plan Plan::parse(std::string_view line) {
             bad("progress", line_of(*progress), "it must be true or false");
         }
         plan.has_progress = progress->get<bool>();
+    }
+    if (member(json, "exchange_process") != nullptr) {
+        plan.exchange_process = static_cast<std::uint32_t>(whole(json, "exchange_process", 1, process_max));
     }
     if (member(json, "inject") != nullptr) {
         throw Error("the plan asks to inject faults: only `tickpath trade` can");

@@ -64,6 +64,8 @@ struct Plan {
     std::optional<Trust> tls;
     /// Whether to print a line a second.
     bool has_progress = false;
+    /// The exchange's process, if it runs on this machine.
+    std::optional<std::uint32_t> exchange_process;
 
     /// Whether the measuring thread keeps its core busy while it waits.
     bool spins() const { return backend == "spin" || backend == "io_uring_spin"; }

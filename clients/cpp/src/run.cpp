@@ -116,7 +116,8 @@ void measure(const Plan& plan, bool uses_uring, const Stop& stop, SharedState& s
     if (plan.tls) {
         streams = with_tls(std::move(streams), std::move(connector.sessions));
     }
-    Desk desk(clock, std::move(streams), std::move(protocol), lanes, plan.load.model, shared.recorder);
+    Desk desk(clock, std::move(streams), std::move(protocol), lanes, plan.load.model, shared.recorder,
+              ProcessorMeter(plan.exchange_process));
     // Last, so that the set-up above does not run in a real-time class.
     set_scheduling(plan.scheduling);
     shared.start_wall_seconds = wall_seconds();
@@ -134,6 +135,7 @@ void measure(const Plan& plan, bool uses_uring, const Stop& stop, SharedState& s
         result.failures.push_back("first complaint: " + desk.complaint());
     }
     result.counters = desk.counters;
+    result.spins = spins;
     result.clock_source = clock.source_name();
     result.clock_cost_ns = clock.cost_ns();
 }
@@ -260,6 +262,12 @@ Result run(const Plan& plan, bool uses_uring, Stop& stop, const ProgressSink& pr
 
 std::string Result::json(const Load& load) const {
     const bool is_open = load.model == Model::open;
+    Json processor;
+    if (const auto [client_ns, exchange_ns] = counters.processor_ns; client_ns) {
+        processor = {{"client_ns", *client_ns},
+                     {"exchange_ns", exchange_ns ? Json(*exchange_ns) : Json()},
+                     {"spinning", spins ? Json::array({"client"}) : Json::array()}};
+    }
     return line_of({
         {"complete", is_complete},
         {"failures", failures},
@@ -279,6 +287,7 @@ std::string Result::json(const Load& load) const {
           {"warm_up_sent", counters.warm_up_sent},
           {"context_switches_involuntary", counters.context_switches_involuntary},
           {"page_faults", counters.page_faults},
+          {"processor", processor},
           {"message_bytes",
            {{"order", counters.order.mean()},
             {"order_reply", counters.order_reply.mean()},

@@ -15,6 +15,8 @@ struct Result {
     bool is_complete = false;
     std::vector<std::string> failures;
     Counters counters;
+    /// Whether the measuring thread kept its core busy while it waited.
+    bool spins = false;
     std::string clock_source;
     std::uint64_t clock_cost_ns = 0;
 

@@ -155,6 +155,22 @@ TEST_P(Runs, ProgressIsPrintedOnceASecondAndDoesNotChangeTheLog) {
     EXPECT_NE(file(log.path()).find("Tag=cpp.order.response,"), std::string::npos);
 }
 
+/// The scripted exchange is a thread of this process: both figures are of the same one.
+TEST_P(Runs, AResultHasTheProcessorTimeOfBothEnds) {
+    const Log log;
+    Plan both = plan(Model::ping_pong, log);
+    both.exchange_process = static_cast<std::uint32_t>(getpid());
+    const Result result = outcome({}, both);
+    expect_clean(result);
+    const Json processor = parse_json(result.json(both.load)).at("load").at("processor");
+    EXPECT_GT(processor.at("client_ns").get<std::uint64_t>(), 0U);
+    EXPECT_GT(processor.at("exchange_ns").get<std::uint64_t>(), 0U);
+    const bool spins = std::string(GetParam().name).ends_with("spin");
+    EXPECT_EQ(processor.at("spinning"), spins ? Json::array({"client"}) : Json::array());
+    const Result alone = outcome({}, plan(Model::ping_pong, log));
+    EXPECT_TRUE(parse_json(alone.json(both.load)).at("load").at("processor").at("exchange_ns").is_null());
+}
+
 TEST_P(Runs, UnknownKeysPingsAndTornRepliesDoNoHarm) {
     const Log log;
     Script script;

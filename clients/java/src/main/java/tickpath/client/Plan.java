@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import tickpath.shared.ClientException;
 import tickpath.shared.PlanKeys;
 import tickpath.shared.Scheduling;
@@ -17,6 +18,7 @@ import tickpath.shared.Scheduling;
  * @param core core of the measuring thread; empty: don't pin
  * @param tls null: plain text
  * @param progress whether to print a line a second
+ * @param exchangeProcess the exchange's process, if it runs on this machine
  */
 record Plan(
         String subject,
@@ -32,7 +34,8 @@ record Plan(
         double seconds,
         Path hlog,
         Trust tls,
-        boolean progress) {
+        boolean progress,
+        OptionalLong exchangeProcess) {
 
     /** `load` of a plan. */
     record Load(
@@ -111,14 +114,17 @@ record Plan(
                 keys.number("seconds", 0, SECONDS_MAX),
                 Path.of(keys.string("hlog")),
                 keys.has("tls") ? trust(keys.keys("tls")) : null,
-                keys.flag("progress"));
+                keys.flag("progress"),
+                keys.has("exchange_process")
+                        ? OptionalLong.of(keys.whole("exchange_process", 1, Integer.MAX_VALUE))
+                        : OptionalLong.empty());
     }
 
     /** The plan of a rehearsal: against {@code port} on this machine, without a log. */
     Plan rehearsal(final int port, final Load rehearsed, final double rehearsalSeconds) {
         return new Plan(
                 subject, "127.0.0.1", port, sbe, spins, uring, core, Scheduling.INHERITED, rehearsed, rehearsalSeconds / 2,
-                rehearsalSeconds / 2, null, null, false);
+                rehearsalSeconds / 2, null, null, false, OptionalLong.empty());
     }
 
     private static String host(final String target, final int colon) throws ClientException {

@@ -34,7 +34,7 @@ final class Run {
     /** Carries the plan out. The result says whether the run was complete. */
     JsonObject go() throws ClientException, IOException, InterruptedException {
         final ManualIoEventLoop loop = new ManualIoEventLoop(Thread.currentThread(), transport.handlers());
-        try (Usage usage = new Usage()) {
+        try (Usage usage = new Usage(plan.exchangeProcess())) {
             final Dialect dialect = Dialect.of(plan, nonce);
             final List<Lane> lanes = new LogOn(loop, transport, plan, dialect, clock, stop).lanes();
             return measure(loop, lanes, dialect, usage);
@@ -131,6 +131,7 @@ final class Run {
         load.add("message_bytes", lengths);
         load.addProperty("context_switches_involuntary", usage.contextSwitchesInvoluntary());
         load.addProperty("page_faults", usage.pageFaults());
+        load.add("processor", usage.processor(plan.spins()));
         return load;
     }
 }

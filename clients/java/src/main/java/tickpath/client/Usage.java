@@ -11,13 +11,14 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
  * Resource use of the measured part: context switches, page faults and allocated bytes of the
- * measuring thread, and the time of the virtual machine's collectors and compilers. Created and
- * used on the measuring thread.
+ * measuring thread, processor time of both ends, and the time of the virtual machine's collectors
+ * and compilers. Created and used on the measuring thread.
  */
 final class Usage implements AutoCloseable {
     private static final Pattern SWITCHES = Pattern.compile("nonvoluntary_ctxt_switches:\\s*(\\d+)");
@@ -29,6 +30,7 @@ final class Usage implements AutoCloseable {
     private final GarbageCollectorMXBean[] collectors =
             ManagementFactory.getGarbageCollectorMXBeans().toArray(GarbageCollectorMXBean[]::new);
     private final CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
+    private final ProcessorMeter processor;
     private final FileChannel status;
     private final FileChannel stat;
     private final Reading before = new Reading();
@@ -67,7 +69,9 @@ final class Usage implements AutoCloseable {
         }
     }
 
-    Usage() throws IOException {
+    /** @param exchangeProcess a process of this machine */
+    Usage(final OptionalLong exchangeProcess) throws IOException {
+        processor = new ProcessorMeter(exchangeProcess);
         status = FileChannel.open(Path.of("/proc/thread-self/status"));
         stat = FileChannel.open(Path.of("/proc/thread-self/stat"));
     }
@@ -76,6 +80,7 @@ final class Usage implements AutoCloseable {
     void begin() {
         begun = true;
         read(before);
+        processor.begin();
         before.allocatedBytes = threads.getCurrentThreadAllocatedBytes();
     }
 
@@ -83,6 +88,7 @@ final class Usage implements AutoCloseable {
     void end() {
         if (begun) {
             after.allocatedBytes = threads.getCurrentThreadAllocatedBytes();
+            processor.end();
             read(after);
         }
     }
@@ -116,6 +122,11 @@ final class Usage implements AutoCloseable {
         return begun ? after.allocatedBytes - before.allocatedBytes : 0;
     }
 
+    /** `load.processor` of a result; null if it can't be told. */
+    JsonObject processor(final boolean spins) {
+        return begun ? processor.json(spins) : null;
+    }
+
     /** `load.runtime` of a result. */
     JsonObject runtime() {
         final JsonObject runtime = new JsonObject();
@@ -129,6 +140,7 @@ final class Usage implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
+        processor.close();
         status.close();
         stat.close();
     }
