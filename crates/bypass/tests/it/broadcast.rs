@@ -24,7 +24,7 @@ struct Bench {
     flow: SocketAddrV4,
     source: UdpSocket,
     /// A driver of veth takes frames of programs only if its peer has one too.
-    _peer: Port,
+    peer: Port,
 }
 
 fn socket(network: &Network, ip: Ipv4Addr) -> (UdpSocket, SocketAddrV4) {
@@ -42,13 +42,18 @@ fn peer(networks: &Networks) -> Option<Port> {
 
 /// `None` after counting the test as skipped.
 fn bench() -> Option<Bench> {
+    bench_as(true)
+}
+
+/// The broadcast takes the interface for one of veth, or not.
+fn bench_as(is_veth: bool) -> Option<Bench> {
     let networks = networks()?;
-    let _peer = peer(&networks)?;
+    let peer = peer(&networks)?;
     let [ours, theirs] = addresses(&networks);
     let (beside, flow) = socket(networks.exchange(), ours);
     let (source, _) = socket(networks.trader(), theirs);
     let open = || {
-        let interface = Interface::named(DEVICE).unwrap();
+        let interface = Interface { is_veth, ..Interface::named(DEVICE).unwrap() };
         let mut paths = Paths::new(interface.clone(), flow);
         paths.add(theirs).unwrap();
         let deadline = clock::Deadline::after(PATIENCE);
@@ -60,7 +65,7 @@ fn bench() -> Option<Bench> {
     };
     match networks.exchange().within(open).unwrap() {
         Ok((broadcast, paths)) => {
-            Some(Bench { networks, broadcast, paths, beside, flow, source, _peer })
+            Some(Bench { networks, broadcast, paths, beside, flow, source, peer })
         }
         Err(why) => {
             testing::skipped(testing::Need::Kernel, why);
@@ -122,6 +127,31 @@ fn each_receiver_gets_each_datagram_whole_and_once() {
     }
     let bytes: u64 = sizes.iter().sum::<usize>() as u64;
     assert_eq!(bench.broadcast.received().unwrap(), (sizes.len() as u64, bytes));
+}
+
+/// As on a wire, a datagram comes with its checksum, and the receiver's kernel checks that of the
+/// copy.
+#[test]
+fn a_checksum_of_a_wire_stays_right() {
+    let Some(mut bench) = bench_as(false) else { return };
+    let receivers = [0; 3].map(|_| bench.receiver());
+    for (_, address) in &receivers {
+        bench.enter(*address);
+    }
+    let [ours, theirs] = addresses(&bench.networks);
+    let Bench { networks, broadcast, flow, peer, .. } = bench;
+    let mut source = bypass::Datagrams::on_port(peer, theirs);
+    let bind = || {
+        source.resolve(ours).unwrap();
+        source.bind(0).unwrap().port()
+    };
+    let port = networks.trader().within(bind).unwrap();
+    for number in 0..300_u16 {
+        let content = number.wrapping_mul(1_237).to_be_bytes().repeat(usize::from(number % 7));
+        source.send(port, &content, flow).unwrap();
+        receivers.iter().for_each(|(receiver, _)| gets(receiver, &content, flow));
+    }
+    assert_eq!(broadcast.received().unwrap().0, 300);
 }
 
 /// Those that stay get everything, whoever leaves before them, and a free place is given again.
