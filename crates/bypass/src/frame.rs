@@ -98,7 +98,15 @@ pub fn packet(frame: &[u8]) -> Result<Packet<'_>, BadFrame> {
         return Err(BadFrame::OtherProtocol);
     }
     let from = Mac(ethernet.src_addr().0);
-    let ip = Ipv4Packet::new_checked(ethernet.payload()).map_err(|_| BadFrame::Cut)?;
+    Ok(Packet { from, ..ipv4(&frame[ETHERNET_BYTES..])? })
+}
+
+/// An IPv4 packet that is in no frame: its sender's hardware address is zero.
+///
+/// # Errors
+/// As [`packet`].
+pub fn ipv4(packet: &[u8]) -> Result<Packet<'_>, BadFrame> {
+    let ip = Ipv4Packet::new_checked(packet).map_err(|_| BadFrame::Cut)?;
     if ip.version() != 4 {
         return Err(BadFrame::OtherProtocol);
     }
@@ -109,9 +117,9 @@ pub fn packet(frame: &[u8]) -> Result<Packet<'_>, BadFrame> {
     if ip.more_frags() || ip.frag_offset() != 0 {
         return Err(BadFrame::Fragment);
     }
-    let bytes = &frame[ETHERNET_BYTES..ETHERNET_BYTES + total];
+    let bytes = &packet[..total];
     Ok(Packet {
-        from,
+        from: Mac([0; 6]),
         source: ip.src_addr(),
         destination: ip.dst_addr(),
         protocol: ip.next_header().into(),
@@ -152,6 +160,11 @@ pub fn check_segment(packet: Packet<'_>, sums: Checksums) -> Result<(), BadFrame
         true => Ok(()),
         false => Err(BadFrame::Checksum),
     }
+}
+
+/// The sum of the words of some bytes (RFC 1071): all ones if a checksum in them is right.
+pub fn sum(bytes: &[u8]) -> u16 {
+    checksum::data(bytes)
 }
 
 /// Whether the checksum at `at` of a packet's content is right.

@@ -8,6 +8,7 @@
 //!
 //! - [`replicate`] is the loop: it receives, and sends a copy to each subscriber.
 //! - [`tunnel`] is the header that carries a multicast group and stamps inside a unicast datagram.
+//! - [`gre`] finds the datagrams in packets of a GRE tunnel.
 //! - [`subscribers`] is the list of subscribers and what was sent to each.
 //! - [`register`] is how a subscriber gets into that list: it must show that it receives at its
 //!   address before anything but one challenge is sent there.
@@ -20,6 +21,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod fair;
+pub mod gre;
 pub mod order;
 pub mod register;
 pub mod replicate;

@@ -11,10 +11,11 @@ mod way;
 
 pub use self::counts::{Counts, Rejects};
 pub use self::frame::Tunnel;
-pub use self::settings::{FanOutError, Settings};
+pub use self::settings::{FanOutError, Gre, Settings};
 
 use self::frame::Frame;
 use self::way::Way;
+use crate::gre::PROTOCOL;
 use crate::order::Orders;
 use crate::register::cookie::random_number;
 use crate::register::member::{Answer, Member};
@@ -22,8 +23,10 @@ use crate::register::registrar::Registrar;
 use crate::subscribers::Subscribers;
 use clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{self, AddressFamily, Protocol, SocketType, sockopt};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transport::datagram::{self, RECEIVE_BUFFER_BYTES_MAX};
 
@@ -69,8 +72,10 @@ impl Replicator {
             return Err(FanOutError::NoGroup { from });
         }
         way::check(&settings)?;
-        let (inbound, receive_buffer_bytes) =
-            datagram::receiving(from.into(), group, RECEIVE_BUFFER_BYTES)?;
+        let (inbound, receive_buffer_bytes) = match settings.gre {
+            Some(gre) => tunnelled(gre)?,
+            None => datagram::receiving(from.into(), group, RECEIVE_BUFFER_BYTES)?,
+        };
         let outbound = datagram::sending(way::leaving_from(&settings).into())?;
         let mut subscribers = Subscribers::up_to(way::subscribers_max(&settings));
         for &address in &settings.to {
@@ -106,7 +111,10 @@ impl Replicator {
     /// # Errors
     /// If the kernel doesn't say.
     pub fn from(&self) -> io::Result<SocketAddr> {
-        self.inbound.local_addr()
+        match self.settings.gre {
+            Some(_) => Ok(self.settings.from.into()),
+            None => self.inbound.local_addr(),
+        }
     }
 
     /// Where subscribers register; `None` if they can't.
@@ -180,6 +188,16 @@ impl Replicator {
                 }
             }
         }
+        let length = match self.settings.gre {
+            Some(gre) => match self.frame.unwrap(length, gre.of(self.settings.from)) {
+                Ok(length) => length,
+                Err(_) => {
+                    self.counts.rejects.gre += 1;
+                    return;
+                }
+            },
+            None => length,
+        };
         self.counts.received += 1;
         self.counts.received_bytes += length as u64;
         if self.settings.source.is_some_and(|source| from.ip() != source) {
@@ -287,6 +305,23 @@ impl Replicator {
         self.counts.subscribers = self.subscribers;
         Ok(self.counts)
     }
+}
+
+/// A socket that receives GRE's packets whole, and its receive buffer.
+fn tunnelled(gre: Gre) -> Result<(UdpSocket, usize), FanOutError> {
+    let failed = |source: io::Error| FanOutError::Gre { at: gre.at, source };
+    let opened = || -> io::Result<(UdpSocket, usize)> {
+        let protocol = NonZeroU32::new(PROTOCOL.into()).map(Protocol::from_raw);
+        let socket = net::socket(AddressFamily::INET, SocketType::RAW, protocol)?;
+        net::bind(&socket, &SocketAddr::from((gre.at, 0)))?;
+        // Not of `UDP`, but what is called on it is the same for all sockets.
+        let socket = UdpSocket::from(socket);
+        socket.set_nonblocking(true)?;
+        sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER_BYTES)?;
+        let granted = sockopt::socket_recv_buffer_size(&socket)?;
+        Ok((socket, granted))
+    };
+    opened().map_err(failed)
 }
 
 /// The next datagram; `None` if there is none now.

@@ -6,7 +6,7 @@ use crate::process::{die_with, say};
 use crate::signals;
 use anyhow::{Context, bail};
 use clock::Clock;
-use fanout::replicate::{Counts, Replicator, Settings};
+use fanout::replicate::{Counts, Gre, Replicator, Settings};
 use fanout::subscribers::{SUBSCRIBERS_MAX, SentCounts};
 use serde_json::{Value, json};
 use std::net::SocketAddrV4;
@@ -49,6 +49,7 @@ fn settings(arguments: &FanOutArguments) -> anyhow::Result<Settings> {
         parent: arguments.parent,
         order: arguments.order,
         seed: arguments.seed,
+        gre: arguments.gre.map(|at| Gre { at, key: arguments.gre_key }),
         tunnel: arguments.tunnel,
         backend: arguments.backend,
     })
@@ -113,6 +114,7 @@ fn last_line(counts: &Counts) -> Value {
             "foreign": counts.rejects.foreign,
             "no_header": counts.rejects.no_header,
             "datagram_bytes_max": counts.rejects.too_long,
+            "gre": counts.rejects.gre,
             "left_to_kernel": counts.rejects.left_to_kernel,
         },
         "interface_dropped": counts.interface_dropped,

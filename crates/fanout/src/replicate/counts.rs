@@ -13,6 +13,8 @@ pub struct Rejects {
     pub foreign: u64,
     /// They have no tunnel header, and one was expected.
     pub no_header: u64,
+    /// Packets of GRE that carry no datagram to the wanted address, or a harmed one.
+    pub gre: u64,
     /// The programs in the kernel left them to its stack: they came in fragments, with options, or
     /// by another interface.
     pub left_to_kernel: u64,

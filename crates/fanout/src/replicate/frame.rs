@@ -1,5 +1,6 @@
 //! A datagram on its way through the replicator, with room for a header in front of it.
 
+use crate::gre::{self, HEADERS_BYTES_MAX, NotTaken};
 use crate::tunnel::{self, HEADER_BYTES};
 use std::net::Ipv4Addr;
 use transport::datagram::DATAGRAM_BYTES_MAX;
@@ -34,7 +35,7 @@ pub(crate) struct Frame {
 
 impl Frame {
     pub(crate) fn new(tunnel: Tunnel, group: Ipv4Addr) -> Frame {
-        let bytes = vec![0; HEADER_BYTES + DATAGRAM_BYTES_MAX];
+        let bytes = vec![0; HEADER_BYTES + HEADERS_BYTES_MAX + DATAGRAM_BYTES_MAX];
         Frame { tunnel, header: tunnel::header(group), bytes }
     }
 
@@ -46,6 +47,14 @@ impl Frame {
     /// The datagram as it came.
     pub(crate) fn received(&self, length: usize) -> &[u8] {
         &self.bytes[HEADER_BYTES..HEADER_BYTES + length]
+    }
+
+    /// Takes a packet of GRE for the datagram in it. Returns that one's length.
+    pub(crate) fn unwrap(&mut self, length: usize, to: gre::Tunnel) -> Result<usize, NotTaken> {
+        let (_, content) = gre::decode(self.received(length), to)?;
+        let (start, bytes) = (HEADER_BYTES + content.start, content.len());
+        self.bytes.copy_within(start..start + bytes, HEADER_BYTES);
+        Ok(bytes)
     }
 
     /// Its copy. `wall_ns` reads the wall clock, twice if the copy is stamped: now, which is right

@@ -1,5 +1,6 @@
 //! How a replicator is to copy, and why it can't.
 
+use crate::gre::Tunnel as Tunnelled;
 use crate::register::cookie::NoRandomNumbers;
 use crate::replicate::Tunnel;
 use crate::subscribers::NotSubscribed;
@@ -31,10 +32,28 @@ pub struct Settings {
     pub order: SendOrder,
     /// Decides random orders.
     pub seed: u64,
+    /// Datagrams come in packets of GRE, of which `from` is the receiver inside.
+    pub gre: Option<Gre>,
     /// Treatment of the tunnel header.
     pub tunnel: Tunnel,
     /// The way to copy: one of [`plan::backend::REPLICATORS`].
     pub backend: Backend,
+}
+
+/// A GRE tunnel, whose other end sends to this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gre {
+    /// The address of this host to which the tunnel leads; `0.0.0.0`: any.
+    pub at: Ipv4Addr,
+    /// The key that packets must have; `None`: any, or none.
+    pub key: Option<u32>,
+}
+
+impl Gre {
+    /// The tunnel of which that is the receiver inside.
+    pub(crate) fn of(self, to: SocketAddrV4) -> Tunnelled {
+        Tunnelled { to, key: self.key }
+    }
 }
 
 /// Why there is no replicator, or why it ended.
@@ -86,6 +105,14 @@ pub enum FanOutError {
         backend: &'static str,
         /// The reason.
         source: BypassError,
+    },
+    /// There is no socket for GRE.
+    #[error("cannot receive GRE at {at}: {source}; it takes CAP_NET_RAW: run as root")]
+    Gre {
+        /// As asked.
+        at: Ipv4Addr,
+        /// The system's reason.
+        source: io::Error,
     },
     /// The socket broke.
     #[error("cannot receive datagrams any more: {0}; check that the interface is up")]

@@ -2,6 +2,7 @@
 
 mod below;
 mod copies;
+mod gre;
 mod registration;
 mod tree;
 
@@ -41,6 +42,7 @@ fn settings(to: &[SocketAddrV4]) -> Settings {
         order: SendOrder::Fixed,
         seed: 0,
         tunnel: Tunnel::None,
+        gre: None,
         backend: plan::backend::BLOCK,
     }
 }

@@ -21,6 +21,13 @@ pub(crate) struct FanOutArguments {
     /// Copy only datagrams from this host (default: anybody's)
     #[arg(long, value_name = "IP")]
     pub source: Option<Ipv4Addr>,
+    /// Receive the datagrams in a GRE tunnel (RFC 2784) that leads to this address of this host
+    /// (0.0.0.0: any); --from is then the receiver in the tunnel. As root
+    #[arg(long, value_name = "IP", conflicts_with_all = ["parent", "interface"])]
+    pub gre: Option<Ipv4Addr>,
+    /// Key that packets of the tunnel must have (default: any, or none)
+    #[arg(long, value_name = "N", requires = "gre")]
+    pub gre_key: Option<u32>,
     /// Subscribers: addresses IP:PORT with commas between them, or a file with one on each line
     #[arg(long, value_name = "LIST|FILE", required_unless_present = "listen")]
     pub to: Option<String>,

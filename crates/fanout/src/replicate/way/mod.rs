@@ -52,6 +52,12 @@ pub(crate) fn check(settings: &Settings) -> Result<(), FanOutError> {
         return Ok(());
     }
     let not = |what: String, why| Err(FanOutError::NotWith { backend: backend.name, what, why });
+    if settings.gre.is_some() {
+        return not(
+            "receive GRE".to_owned(),
+            "its packets come from the kernel: use spin or block",
+        );
+    }
     let ip = from.ip();
     if ip.is_multicast() || ip.is_unspecified() || ip.is_loopback() {
         let why = "it takes datagrams to the address of one network interface: name that, or use \
