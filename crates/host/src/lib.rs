@@ -34,6 +34,7 @@ pub mod processor;
 pub mod ptp;
 pub mod root;
 pub mod scheduling;
+pub mod star;
 pub mod storage;
 #[allow(unsafe_code)]
 pub mod thread;

@@ -3,7 +3,7 @@
 //! process in them have ended, so there is nothing to clean up.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
@@ -57,7 +57,7 @@ impl Networks {
     pub fn create() -> Result<Networks, NetworkError> {
         let [first, second] = ADDRESSES;
         let ends = [Network::create(first)?, Network::create(second)?];
-        let other = format!("/proc/{}/fd/{}", std::process::id(), ends[1].namespace.as_raw_fd());
+        let other = ends[1].path();
         let cable =
             ["link", "add", DEVICE, "type", "veth", "peer", "name", DEVICE, "netns", &other];
         ends[0].ip(&cable)?;
@@ -90,7 +90,7 @@ pub struct Network {
 
 impl Network {
     /// Makes a namespace without a device.
-    fn create(address: Ipv4Addr) -> Result<Network, NetworkError> {
+    pub(crate) fn create(address: Ipv4Addr) -> Result<Network, NetworkError> {
         let in_namespace = || -> io::Result<OwnedFd> {
             // SAFETY: this function started the thread, which ends with it. The thread shares
             // everything except its network, and no descriptor table changes.
@@ -127,12 +127,33 @@ impl Network {
         Ok(result)
     }
 
+    /// Its namespace, by a path that other programs can open while this process lives.
+    pub(crate) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.namespace.as_raw_fd())
+    }
+
     fn ip(&self, arguments: &[&str]) -> Result<(), NetworkError> {
-        let failed = |why: String| {
-            Err(NetworkError::Ip { command: format!("ip {}", arguments.join(" ")), why })
-        };
         let mut ip = Command::new("ip");
         ip.args(arguments).stdin(Stdio::null());
+        self.run(&mut ip, &arguments.join(" "))
+    }
+
+    /// Runs one command of `ip` for each line.
+    pub(crate) fn ip_batch(&self, lines: &str) -> Result<(), NetworkError> {
+        let kernel = |source| NetworkError::Kernel { what: "pass commands to `ip`", source };
+        let (from, mut to) = std::io::pipe().map_err(kernel)?;
+        let mut ip = Command::new("ip");
+        ip.args(["-batch", "-"]).stdin(Stdio::from(OwnedFd::from(from)));
+        std::thread::scope(|scope| {
+            // `ip` reads while it runs.
+            scope.spawn(move || to.write_all(lines.as_bytes()));
+            self.run(&mut ip, "-batch -")
+        })
+    }
+
+    fn run(&self, ip: &mut Command, arguments: &str) -> Result<(), NetworkError> {
+        let failed =
+            |why: String| Err(NetworkError::Ip { command: format!("ip {arguments}"), why });
         match self.within(|| ip.output())? {
             Ok(output) if output.status.success() => Ok(()),
             Ok(output) => failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()),

@@ -3,6 +3,7 @@
 mod below;
 mod copies;
 mod gre;
+mod many;
 mod registration;
 mod tree;
 
@@ -41,8 +42,8 @@ fn settings(to: &[SocketAddrV4]) -> Settings {
         parent: None,
         order: SendOrder::Fixed,
         seed: 0,
-        tunnel: Tunnel::None,
         gre: None,
+        tunnel: Tunnel::None,
         backend: plan::backend::BLOCK,
     }
 }
