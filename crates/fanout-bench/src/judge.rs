@@ -2,7 +2,7 @@
 
 use crate::arrivals::{Arrivals, Message};
 use clock::recorder::{self, INTERVAL_NS, Interval, Series, write_log};
-use fanout::fair::hold::{self, Cost};
+use fair::hold::{self, Cost};
 use hdrhistogram::Histogram;
 use plan::process::fan_out::{
     ARRIVAL, FIRST, HOP_1, HOP_2, LAST, MEDIAN, REPLICATOR, SPREAD, series_of,

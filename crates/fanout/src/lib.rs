@@ -12,15 +12,13 @@
 //! - [`subscribers`] is the list of subscribers and what was sent to each.
 //! - [`register`] is how a subscriber gets into that list: it must show that it receives at its
 //!   address before anything but one challenge is sent there.
-//! - [`order`] is who gets a datagram first.
-//! - [`fair`] makes it not matter: hold and release, and delivery-based ordering.
+//! - [`order`] is who gets a datagram first. The crate `fair` makes that not matter.
 //!
 //! All of it but [`replicate`] is without I/O and reads no clock.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod fair;
 pub mod gre;
 pub mod order;
 pub mod register;
