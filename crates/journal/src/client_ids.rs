@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 use engine::{Command, DecodeError, Engine, Event, Input};
 
+use crate::deliveries::{DELIVERY, Delivery};
+
 /// The longest client id that a journal keeps, in bytes of UTF-8.
 pub const CLIENT_ID_BYTES_MAX: usize = Input::BYTES - TEXT;
 
@@ -34,6 +36,7 @@ pub type ClientIdText = [u8; CLIENT_ID_BYTES_MAX];
 pub(crate) enum Content {
     Input(Input),
     ClientId(OrderClientId),
+    Delivery(Delivery),
 }
 
 /// The client id of an order.
@@ -47,6 +50,7 @@ impl Content {
     pub fn from_bytes(bytes: &[u8; Input::BYTES]) -> Result<Content, DecodeError> {
         match bytes[KIND] {
             CLIENT_ID => OrderClientId::from_bytes(bytes).map(Content::ClientId),
+            DELIVERY => Delivery::from_bytes(bytes).map(Content::Delivery),
             _ => Input::from_bytes(bytes).map(Content::Input),
         }
     }
@@ -141,6 +145,8 @@ impl ClientIds {
     ) {
         let input = match content {
             Content::ClientId(next) => return self.next = Some(*next),
+            // Nothing depends on it.
+            Content::Delivery(_) => return,
             Content::Input(input) => input,
         };
         let given = self.next.take();

@@ -49,6 +49,12 @@
 //! id is at most [`CLIENT_ID_BYTES_MAX`] bytes long and takes a record, with a sequence of its own.
 //! Journals of version 1 don't have them; they open, and get them from then on.
 //!
+//! # Deliveries
+//!
+//! [`Appender::try_append_delivery`] keeps what an order said of the tick that caused it
+//! ([`Delivery`]), in a record of its own before the order. A replay skips these records; a
+//! [`History`] returns them. Journals before version 3 have none.
+//!
 //! # A copy on another machine
 //!
 //! With [`Options::replication`], a thread reads written records with a [`Tail`] and ships them to
@@ -73,6 +79,7 @@
 
 mod client_ids;
 mod counts;
+mod deliveries;
 mod error;
 mod file;
 mod read;
@@ -81,6 +88,7 @@ mod write;
 
 pub use client_ids::{CLIENT_ID_BYTES_MAX, ClientIdText, ClientIds};
 pub use counts::{EventCounts, InputCounts};
+pub use deliveries::Delivery;
 pub use error::JournalError;
 pub use file::header::{Identity, SEGMENT_BYTES_MAX};
 pub use file::record::{CONTENT_BYTES, RECORD_BYTES};

@@ -3,7 +3,7 @@
 //! | bytes | |
 //! |---|---|
 //! | 0..8 | `tpathlog` of a segment, `tpathsnp` of a snapshot |
-//! | 8..12 | version of the format, 2; version 1 has no client ids |
+//! | 8..12 | version of the format, 3; version 1 has no client ids, 2 no deliveries |
 //! | 12..16 | CRC-32C of the other bytes |
 //! | 16..24 | the log: a random number that all its files share |
 //! | 24..32 | sequence of a segment's first record; of a snapshot, the first one after it |
@@ -30,7 +30,7 @@ pub(crate) const SEGMENT_RECORDS_MAX: u64 =
 
 /// The version of records, headers and snapshots that this program writes. It reads all before it.
 /// Into a segment of an earlier version it may write records of this one.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 const CHECK: usize = 12;
 const ENGINE: usize = 40;
@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn impossible_headers_are_rejected() {
         let mut other = header(FileKind::Segment).encode();
-        other[8] = 3;
+        other[8] = 4;
         let sum = check(&other);
         other[CHECK..16].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(Header::decode(&other, FileKind::Segment), Err(Fault::Version(3)));
+        assert_eq!(Header::decode(&other, FileKind::Segment), Err(Fault::Version(4)));
         let mut impossible = header(FileKind::Segment);
         impossible.identity.limits.open_orders_max = 0;
         let decoded = Header::decode(&impossible.encode(), FileKind::Segment);

@@ -1,11 +1,11 @@
-//! A record of the log: an input or a client id, its sequence, and the durable sequence when it was
-//! written. Pure: bytes in, bytes out.
+//! A record of the log: an input, a client id or a delivery, its sequence, and the durable sequence
+//! when it was written. Pure: bytes in, bytes out.
 //!
 //! | bytes | |
 //! |---|---|
 //! | 0..8 | sequence |
 //! | 8..16 | durable: when this was written, all sequences below were on the disk |
-//! | 16..88 | the input (`engine::Input::to_bytes`), or a client id (`client_ids.rs`) |
+//! | 16..88 | an input, a client id (`client_ids.rs`), or a delivery (`deliveries.rs`) |
 //! | 88..92 | bytes of the input, 72 |
 //! | 92..96 | CRC-32C of all bytes before it |
 //!
@@ -29,7 +29,7 @@ use crate::client_ids::Content;
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 96;
 
-/// Bytes of a record's content: an input, or a client id.
+/// Bytes of a record's content: an input, a client id, or a delivery.
 pub const CONTENT_BYTES: usize = Input::BYTES;
 
 /// The smallest unit that a disk writes.

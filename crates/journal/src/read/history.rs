@@ -6,6 +6,7 @@ use std::path::Path;
 use engine::{Engine, Input};
 
 use crate::client_ids::{ClientIdText, Content, named_order};
+use crate::deliveries::Delivery;
 use crate::error::JournalError;
 use crate::file::directory::{Access, Directory, Lock};
 use crate::file::header::Identity;
@@ -36,6 +37,8 @@ pub struct RecordedInput {
     pub input: Input,
     /// The client id that it gives its order, if the engine accepts it.
     pub client_id: Option<ClientIdText>,
+    /// The tick that caused a new order, as the order said.
+    pub delivery: Option<Delivery>,
 }
 
 impl RecordedInput {
@@ -98,15 +101,18 @@ impl History {
     /// # Errors
     /// If the log can't be read, or a segment is missing.
     pub fn next_input(&mut self) -> Result<Option<RecordedInput>, JournalError> {
-        let mut given = None;
+        let (mut given, mut delivery) = (None, None);
         while let Some((sequence, content)) = self.inputs.next_content()? {
             match content {
                 Content::ClientId(next) => given = Some(next),
+                Content::Delivery(next) => delivery = Some(next),
                 Content::Input(input) => {
                     let order_id = named_order(&input.command);
                     let given = given.filter(|given| Some(given.order_id) == order_id);
                     let client_id = given.map(|given| given.text);
-                    return Ok(Some(RecordedInput { sequence, input, client_id }));
+                    let delivery =
+                        delivery.filter(|delivery: &Delivery| Some(delivery.order_id) == order_id);
+                    return Ok(Some(RecordedInput { sequence, input, client_id, delivery }));
                 }
             }
         }

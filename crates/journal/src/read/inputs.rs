@@ -15,8 +15,8 @@ use crate::file::header::{FileKind, Header};
 use crate::file::segment::{byte_of, end_of};
 use crate::read::segment::{Log, Reader, read_header};
 
-/// The inputs of a log with their sequences, which skip those of client ids. Ends at the first
-/// incomplete record, or with an error.
+/// The inputs of a log with their sequences, which skip those of client ids and deliveries. Ends at
+/// the first incomplete record, or with an error.
 #[derive(Debug)]
 pub struct Inputs {
     directory: Directory,
@@ -177,7 +177,7 @@ impl Iterator for Inputs {
         }
         loop {
             let next = match self.next_content() {
-                Ok(Some((_, Content::ClientId(_)))) => continue,
+                Ok(Some((_, Content::ClientId(_) | Content::Delivery(_)))) => continue,
                 Ok(Some((sequence, Content::Input(input)))) => return Some(Ok((sequence, input))),
                 Ok(None) => None,
                 Err(error) => Some(Err(error)),

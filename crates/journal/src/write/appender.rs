@@ -8,6 +8,7 @@ use engine::{Command, Input};
 use ipc::ring::Producer;
 
 use crate::client_ids::{ClientIdText, OrderClientId, named_order};
+use crate::deliveries::Delivery;
 use crate::error::JournalError;
 use crate::write::options::{Mode, Options, Replication};
 use crate::write::shipping::Shipping;
@@ -103,7 +104,7 @@ impl Appender {
     pub fn try_append(&mut self, input: &Input) -> Result<u64, AppendError> {
         let sequence = self.next;
         if let Some(kept) = &mut self.kept {
-            kept.check_room_for(&input.command, sequence)?;
+            kept.check_room(adds_risk(&input.command), sequence)?;
             kept.send(&input.to_bytes())?;
         }
         self.next = sequence + 1;
@@ -126,7 +127,7 @@ impl Appender {
             return self.try_append(input);
         };
         let sequence = self.next + 1;
-        kept.check_room_for(&input.command, sequence)?;
+        kept.check_room(adds_risk(&input.command), sequence)?;
         // One message, so that the writer makes both durable together.
         let mut both = [0; MESSAGE_BYTES_MAX];
         let (first, second) = both.split_at_mut(Input::BYTES);
@@ -135,6 +136,20 @@ impl Appender {
         kept.send(&both)?;
         self.next = sequence + 1;
         Ok(sequence)
+    }
+
+    /// Appends what the next order said of the tick that caused it; the order follows. A journal
+    /// that stores nothing gives it no sequence.
+    ///
+    /// # Errors
+    /// As [`Appender::try_append`] for that order.
+    pub fn try_append_delivery(&mut self, delivery: &Delivery) -> Result<(), AppendError> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        // Room for the client id and the order, too.
+        kept.check_room(true, self.next + 2)?;
+        kept.send(&delivery.to_bytes())?;
+        self.next += 1;
+        Ok(())
     }
 
     /// Checks that there is more room on the disk than the reserve for cancels.
@@ -236,13 +251,13 @@ impl Appender {
 }
 
 impl Destination {
-    /// Checks that the disk has room for a command with this sequence.
+    /// Checks that the disk has room for a command with this sequence, which may add risk.
     #[inline]
-    fn check_room_for(&self, command: &Command, sequence: u64) -> Result<(), AppendError> {
+    fn check_room(&self, adds_risk: bool, sequence: u64) -> Result<(), AppendError> {
         if let Some(replication) = &self.replication {
-            check_follower(replication, &self.shared, adds_risk(command).then_some(sequence))?;
+            check_follower(replication, &self.shared, adds_risk.then_some(sequence))?;
         }
-        let reserve = if adds_risk(command) { self.reserve } else { 0 };
+        let reserve = if adds_risk { self.reserve } else { 0 };
         match sequence + reserve >= self.shared.room_end() {
             true => Err(self.why_no_room()),
             false => Ok(()),
