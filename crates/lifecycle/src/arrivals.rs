@@ -1,9 +1,11 @@
 //! The journal's input of each logged order: a reading without an engine.
 
 use crate::JoinError;
+use crate::deliveries::Deliveries;
 use crate::logged::{Log, LoggedOrder, Session};
 use engine::{Command, NewOrder};
 use journal::{History, RecordedInput};
+use record::delivery::DeliveryRaces;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -29,6 +31,8 @@ pub(crate) struct Arrivals {
     pub by_sequence: HashMap<u64, usize>,
     /// Orders of this run that are not in the log.
     pub unlogged: Vec<Arrival>,
+    /// Races of orders that named their ticks.
+    pub deliveries: Option<DeliveryRaces>,
     /// Inputs of the journal.
     pub inputs: u64,
     /// The journal's first input; 0 if none was removed.
@@ -46,14 +50,17 @@ impl Arrivals {
             .filter_map(|(place, order)| Some((order.answer?.order_id, place)))
             .filter(|(order_id, _)| *order_id > 0)
             .collect();
+        let mut deliveries = Deliveries::default();
         let mut history = History::open(journal)?;
         arrivals.first = history.first_sequence();
         while let Some(recorded) = history.next_input()? {
             arrivals.inputs += 1;
+            deliveries.add(&recorded);
             if let Command::New(order) = recorded.input.command {
                 arrivals.add(log, &by_order_id, &recorded, order);
             }
         }
+        arrivals.deliveries = deliveries.end();
         arrivals.cut_bytes = history.end()?.map_or(0, |cut| cut.bytes);
         Ok(arrivals)
     }

@@ -24,6 +24,7 @@
 
 mod arrivals;
 mod clocks;
+mod deliveries;
 mod events;
 mod logged;
 mod race;

@@ -67,6 +67,7 @@ pub(crate) fn summarise(
         cancels: log.cancels,
         amendments: log.amendments,
         refused: log.refused,
+        deliveries: arrivals.deliveries.clone(),
         ..Lifecycles::default()
     };
     count(&mut lifecycles, &orders);

@@ -10,6 +10,7 @@ pub mod between;
 pub mod bulk;
 pub mod comparison;
 pub mod cost;
+pub mod delivery;
 pub mod directory;
 mod disturbed;
 pub mod doctor;

@@ -4,6 +4,7 @@
 //! Readers ignore keys they don't know and take absent ones at their default.
 
 use crate::Percentiles;
+use crate::delivery::DeliveryRaces;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -61,6 +62,9 @@ pub struct Lifecycles {
     pub rivals: Vec<RivalCount>,
     /// From a decision to the order's arrival, ns.
     pub decided_to_arrived: Percentiles,
+    /// Races that the exchange's delivery window decided, of all accounts; `null` if no order in
+    /// the journal named its tick.
+    pub deliveries: Option<DeliveryRaces>,
     /// Every order: those of the log in its order, then those that only the journal has.
     pub orders: Vec<OrderLife>,
     /// The events of the logged orders that arrived, in the journal's order.

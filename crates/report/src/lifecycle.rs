@@ -5,6 +5,7 @@ use crate::export::quoted;
 use crate::text::number::latency;
 use crate::text::terminal::{Terminal, wrap};
 use record::Percentiles;
+use record::delivery::DeliveryRaces;
 use record::lifecycle::{
     Clocks, LifeEvent, LifeEventKind, Lifecycles, OrderLife, Races, RivalCount, SeenBook,
 };
@@ -53,6 +54,9 @@ pub fn lifecycle(joined: &Lifecycles, columns: usize) -> String {
     }
     if !joined.rivals.is_empty() {
         line("faster", &rivals(&joined.rivals));
+    }
+    if let Some(races) = &joined.deliveries {
+        line("delivery", &deliveries(races));
     }
     line("arrival", &arrival(&joined.decided_to_arrived, &joined.clocks));
     line("trader", &clock(joined.clocks.trader_bound_ns, &joined.clocks.trader_why));
@@ -105,6 +109,26 @@ fn result(races: &Races, aim: &str) -> String {
     if *lost_to_own > 0 {
         let _ = write!(text, "; {lost_to_own} to the trader's own account");
     }
+    text
+}
+
+/// The races that a delivery window decided, against the order of arrival.
+fn deliveries(races: &DeliveryRaces) -> String {
+    let all = races.races.len() as u64;
+    let mut text = format!(
+        "window {}: {} for a tick; by arrival another order would have been first in {} of them, \
+         and the order another in {}",
+        latency(races.window_ns),
+        counted(all, "race"),
+        races.first_changed,
+        races.order_changed,
+    );
+    let orders: Vec<String> = races
+        .orders
+        .iter()
+        .map(|(fate, orders)| format!("{orders} {}", fate.replace('_', " ")))
+        .collect();
+    let _ = write!(text, "; orders: {}", orders.join(", "));
     text
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use expect_test::expect;
+use record::delivery::{DeliveryRace, DeliveryRaces};
 use record::lifecycle::{LifeEvent, LifeEventKind, Outcome, Race, Rival, RivalAction};
 
 fn joined() -> Lifecycles {
@@ -57,6 +58,13 @@ fn joined() -> Lifecycles {
             RivalCount { account: Some(9), name: Some("fund".to_owned()), races: 1 },
             RivalCount { account: Some(0), name: None, races: 1 },
         ],
+        deliveries: Some(DeliveryRaces {
+            window_ns: 200_000,
+            orders: [("held".to_owned(), 4), ("unknown_tick".to_owned(), 1)].into(),
+            first_changed: 1,
+            order_changed: 1,
+            races: vec![DeliveryRace::default(); 2],
+        }),
         only_in_log: [("no answer is logged".to_owned(), 1)].into(),
         clocks: Clocks {
             trader_bound_ns: Some(5_000),
@@ -80,6 +88,8 @@ fn the_summary_says_who_was_faster_and_what_is_unknown() {
                         of the exchange
           queue         no order was judged (place in the queue)
           faster        account 9 (fund) 1, the exchange's own flow 1
+          delivery      window 200 us: 2 races for a tick; by arrival another order would have been first in
+                        1 of them, and the order another in 1; orders: 4 held, 1 unknown tick
           arrival       unknown (decision to the exchange's read; clocks: unknown)
           trader        clock within 5.00 us of UTC (chrony)
           exchange      clock's distance from UTC unknown: the exchange did not say it
