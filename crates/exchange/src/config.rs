@@ -28,6 +28,9 @@ pub struct Config {
     pub limits: Limits,
     /// Market data as datagrams; `None`: none. Needs a clock.
     pub feed: Option<Feed>,
+    /// How long orders wait for others that answer the same tick, us, from 1 to
+    /// [`crate::limits::DELIVERY_WINDOW_US_MAX`]; `None`: they don't. Needs a feed.
+    pub delivery_window_us: Option<u64>,
     /// The exchange's own order flow; `None`: none. Needs a clock.
     pub flow: Option<FlowConfig>,
     /// Program and machine, for the answer to `DESCRIBE`.
@@ -80,6 +83,7 @@ impl Default for Config {
             start_book: StartBook::default(),
             limits: Limits::default(),
             feed: None,
+            delivery_window_us: None,
             flow: None,
             process: ProcessInfo::default(),
             clock: None,
@@ -119,6 +123,9 @@ pub enum ConfigError {
     /// There is a feed or a flow, but no clock to stamp its ticks.
     #[error("a feed or a flow needs a clock: give the exchange that of its streams")]
     NoClock,
+    /// There is a delivery window, but no feed that numbers the ticks.
+    #[error("a delivery window needs a feed, whose numbers the orders name: add --feed unicast")]
+    NoFeed,
     /// The flow can't be made.
     #[error(transparent)]
     Flow(#[from] flow::FlowError),

@@ -1,5 +1,6 @@
 //! Counters of what the exchange has done and rejected since its start.
 
+use crate::execution::deliveries::DeliveryCounts;
 use engine::DoneReason;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -53,6 +54,9 @@ pub struct Counts {
     pub limits: BTreeMap<&'static str, u64>,
     /// Reports that no connection was there to get.
     pub reports_to_nobody: u64,
+    /// Orders by what their delivery window did to them; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<DeliveryCounts>,
 }
 
 impl Counts {

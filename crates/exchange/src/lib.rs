@@ -42,6 +42,7 @@ pub use account::tokens::{Tokens, TokensError};
 pub use config::{Config, ConfigError, FailedLogin, Journal};
 pub use connection::Exchange;
 pub use counts::Counts;
+pub use execution::deliveries::DeliveryCounts;
 pub use flow_player::FlowCounts;
 pub use market_data::json::MarketDataCounts;
 pub use market_data::plant::FeedCounts;

@@ -7,6 +7,7 @@ use crate::account::sessions::{EXCHANGE_ACCOUNT, Sender, Sessions};
 use crate::config::{Config, ConfigError, Journal};
 use crate::entry::state::OrderEntry;
 use crate::execution::Execution;
+use crate::execution::deliveries::Deliveries;
 use crate::flow_player::FlowPlayer;
 use crate::market_data::plant::Plant;
 use crate::market_data::settings::{FlowConfig, published_as};
@@ -159,6 +160,10 @@ fn open_plant(
         plant.begin(Channel::Orders, entry.core.sequencer.engine())?;
         if is_multicast {
             plant.begin(Channel::Levels, entry.core.sequencer.engine())?;
+        }
+        if let Some(window_us) = config.delivery_window_us {
+            let deliveries = Deliveries::new(window_us * 1_000, plant.session());
+            entry.core.deliveries = Some(Box::new(deliveries));
         }
         entry.core.plant = Some(Box::new(plant));
         entry.core.observed.is_on = true;

@@ -3,7 +3,7 @@
 
 use crate::account::sessions::EXCHANGE_ACCOUNT;
 use engine::{Command, Engine, EngineLimits, Event, Input, NewOrder, Reject, Side};
-use journal::{AppendError, Appender, JournalState};
+use journal::{AppendError, Appender, Delivery, JournalState};
 use std::hint::black_box;
 use std::time::Duration;
 use wire::ClientId;
@@ -181,6 +181,14 @@ impl Sequencer {
     #[inline]
     pub fn next_order_id(&self) -> u64 {
         self.orders + 1
+    }
+
+    /// Appends what the next order said of the tick that caused it.
+    ///
+    /// # Errors
+    /// The journal does not take it, and would not take the order.
+    pub fn append_delivery(&mut self, delivery: &Delivery) -> Result<(), AppendError> {
+        self.journal.try_append_delivery(delivery)
     }
 
     /// Appends an input to the journal and executes it; of a new order or an amendment, also the

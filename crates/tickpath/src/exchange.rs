@@ -190,7 +190,8 @@ fn config(
     let (process, clock) = (plant::about(&clock)?, Some(clock));
     let feed_allowed = arguments.market_data.feed_allow.clone();
     let failed_logins = Some(security_log::start()?);
-    let config = Config { feed_allowed, failed_logins, ..config };
+    let delivery_window_us = arguments.market_data.delivery_window_us;
+    let config = Config { feed_allowed, failed_logins, delivery_window_us, ..config };
     Ok(Config { journal, replay_inputs_max, feed, flow, process, clock, ..config })
 }
 

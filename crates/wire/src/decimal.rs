@@ -56,6 +56,8 @@ pub enum UnitError {
 impl Decimal {
     /// Zero.
     pub const ZERO: Decimal = Decimal { mantissa: 0, scale: 0 };
+    /// 1.
+    pub const ONE: Decimal = Decimal { mantissa: 1, scale: 0 };
 
     /// `mantissa / 10^scale` in canonical form; `None` if it needs more than [`DECIMAL_DIGITS_MAX`]
     /// digits in total or after the point.

@@ -15,7 +15,7 @@ use crate::entry::{requests, turn};
 use crate::execution::Execution;
 use crate::market_data::settings::Feed;
 use crate::opening::{self, Recovery};
-use crate::setup::limits::{LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
+use crate::setup::limits::{DELIVERY_WINDOW_US_MAX, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
 use std::io;
 use std::net::SocketAddr;
 use transport::StreamId;
@@ -57,6 +57,7 @@ impl Exchange {
         let inputs = config.replay_inputs_max as f64;
         LimitsError::check("replay_inputs_max", inputs, 0.0, REPLAY_INPUTS_MAX as f64)?;
         config.feed.iter().try_for_each(Feed::check)?;
+        check_delivery_window(&config)?;
         let (entry, recovery) = opening::open(&config)?;
         let limits = config.limits;
         let frames = limits.frames();
@@ -230,6 +231,14 @@ impl Exchange {
         }
         self.entry.closed(id, self.wall_ns, outbound);
     }
+}
+
+/// Checks that the delivery window is in its range, and that there is a feed.
+fn check_delivery_window(config: &Config) -> Result<(), ConfigError> {
+    let Some(window_us) = config.delivery_window_us else { return Ok(()) };
+    let (window_us, max) = (window_us as f64, DELIVERY_WINDOW_US_MAX as f64);
+    LimitsError::check("delivery_window_us", window_us, 1.0, max)?;
+    config.feed.map(drop).ok_or(ConfigError::NoFeed)
 }
 
 impl Service for Exchange {

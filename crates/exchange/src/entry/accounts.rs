@@ -3,6 +3,7 @@
 use crate::account::register::Register;
 use crate::account::risk::{KnownAccount, Risk};
 use crate::account::sessions::{AuthenticateError, EXCHANGE_ACCOUNT};
+use crate::entry::deliveries;
 use crate::execution::Execution;
 use crate::reply::rejections::{Rejection, by_journal};
 use crate::reply::reports::{RequestKind, Requester};
@@ -94,6 +95,7 @@ impl Accounts {
         outbound: &mut Outbound,
     ) {
         for account in accounts {
+            deliveries::sequence_all(core, Some(account), time_ns, outbound);
             let (criterion, instrument, side, tag) = (Some(account), None, None, 0);
             let command = MassCancel { account: criterion, instrument, side, tag };
             if check_worth(core, &command).is_err() {

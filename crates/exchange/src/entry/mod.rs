@@ -6,8 +6,12 @@
 //!
 //! See docs/decisions/011-exchange-layers-and-gateway-threads.md.
 
-mod accounts;
 mod commands;
+mod entering;
+
+mod deliveries;
+
+mod accounts;
 
 pub mod state;
 

@@ -2,8 +2,8 @@
 
 use crate::account::sessions::{AuthenticateError, EXCHANGE_ACCOUNT, Sessions};
 use crate::entry::accounts::{OWN, check_worth};
-use crate::entry::commands;
 use crate::entry::state::OrderEntry;
+use crate::entry::{commands, deliveries};
 use crate::execution::Execution;
 use crate::reply::rejections::{
     NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, RejectedRequest, Rejection, UNKNOWN_ACCOUNT,
@@ -99,6 +99,9 @@ pub(crate) fn mass_cancel(
         (true, None) => Ok(None),
         (true, Some(id)) => core.sessions.number(id).map(Some).ok_or(UNKNOWN_ACCOUNT),
     };
+    if let Ok(account) = &account {
+        deliveries::sequence_all(core, *account, time_ns, outbound);
+    }
     let command = account
         .and_then(|account| commands::mass_cancel(&core.instruments, account, cancel))
         .and_then(|command| check_worth(core, &command).map(|()| command));

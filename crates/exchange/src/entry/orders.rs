@@ -1,12 +1,15 @@
 //! New orders, cancels and amendments.
 
-use crate::account::orders::ClientOrder;
-use crate::entry::commands;
+use crate::account::sessions::Sender;
+use crate::entry::entering::{EnteringOrder, enter};
+use crate::entry::{commands, deliveries};
 use crate::execution::Execution;
-use crate::reply::rejections::{OTHER_ACCOUNT, UNKNOWN_ORDER, not_inserted};
+use crate::execution::deliveries::WaitingOrder;
+use crate::reply::rejections::{DELIVERY_FULL, OTHER_ACCOUNT, UNKNOWN_ORDER};
 use crate::reply::reports::{RequestKind, Requester};
 use crate::reply::text::{send, wire_time};
 use engine::{Command, NewOrder};
+use fair::window::{Answer, Full};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::OrderId;
@@ -22,34 +25,51 @@ pub(crate) fn create(
     outbound: &mut Outbound,
 ) {
     core.counts.orders += 1;
-    let client_id = Some(&create.client_id);
-    let checked = commands::new_order(&core.sessions, &core.instruments, from, create);
-    let accepted = checked.and_then(|new| {
-        let order_id = core.sequencer.next_order_id();
-        let order = ClientOrder {
-            client_id: create.client_id,
-            order_id,
-            quantity_lots: new.quantity_lots,
-            account: new.account,
-            instrument: new.instrument,
-            expires: new.expires_ns != 0,
-            sender: core.sessions.sender(from),
-        };
-        let tag = core.orders.insert(order).map_err(not_inserted)?;
-        Ok(NewOrder { order_id, tag, ..new })
-    });
-    match accepted {
+    let (sender, client_id) = (core.sessions.sender(from), &create.client_id);
+    let rejection = match commands::new_order(&core.sessions, &core.instruments, from, create) {
         Ok(new) => {
-            let kind = RequestKind::Order { tag: new.tag, stop: new.stop_ticks != 0 };
-            let requester = Requester { from: Some(from), client_id, account: new.account, kind };
-            core.execute(&requester, Command::New(new), time_ns, outbound);
+            let entering = EnteringOrder { from: Some(from), sender, client_id, answer: None };
+            if core.deliveries.is_none() {
+                return enter(core, &entering, new, time_ns, outbound);
+            }
+            match wait(core, sender, create, new) {
+                Ok(Wait::Yes) => return,
+                Ok(Wait::No(answer)) => {
+                    let entering = EnteringOrder { answer, ..entering };
+                    return enter(core, &entering, new, time_ns, outbound);
+                }
+                Err(Full) => DELIVERY_FULL,
+            }
         }
-        Err(rejection) => {
-            let account_id = create.account_id.as_deref();
-            let request = core.rejected_request(from, account_id, client_id, time_ns);
-            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
-        }
-    }
+        Err(rejection) => rejection,
+    };
+    let account_id = create.account_id.as_deref();
+    let request = core.rejected_request(from, account_id, Some(client_id), time_ns);
+    core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
+}
+
+/// Whether an order waits for its delivery window; if not, its part in a race, if it has one.
+enum Wait {
+    Yes,
+    No(Option<Answer>),
+}
+
+/// Lets an order wait for its delivery window if it names a tick.
+fn wait(
+    core: &mut Execution,
+    sender: Sender,
+    create: &CreateOrder<'_>,
+    new: NewOrder,
+) -> Result<Wait, Full> {
+    let Some(deliveries) = &mut core.deliveries else { return Ok(Wait::No(None)) };
+    let Some(clock) = create.delivery else {
+        deliveries.counts.without_clock += 1;
+        return Ok(Wait::No(None));
+    };
+    let cause_ns = core.observed.cause_ns;
+    let order = WaitingOrder { sender, client_id: create.client_id, new, cause_ns };
+    let answer = deliveries.arrives(clock, order)?;
+    Ok(if answer.is_some() { Wait::No(answer) } else { Wait::Yes })
 }
 
 #[inline]
@@ -62,6 +82,10 @@ pub(crate) fn cancel(
 ) {
     core.counts.cancels += 1;
     let client_id = Some(&cancel.client_id);
+    if core.deliveries.is_some() {
+        let account = core.sessions.account(from, cancel.account_id.as_deref());
+        deliveries::sequence_named(core, account, &cancel.client_id, time_ns, outbound);
+    }
     match commands::cancel(&core.sessions, &core.instruments, &core.orders, from, cancel) {
         Ok(command) => {
             let (account, kind) = (command.account, RequestKind::Cancel);
@@ -87,7 +111,9 @@ pub(crate) fn status(
     outbound: &mut Outbound,
 ) {
     let account_id = asked.account_id.as_deref();
-    let account = core.sessions.account(from, account_id).ok_or(OTHER_ACCOUNT);
+    let account = core.sessions.account(from, account_id);
+    deliveries::sequence_named(core, account, &asked.client_id, time_ns, outbound);
+    let account = account.ok_or(OTHER_ACCOUNT);
     let found = account.and_then(|account| {
         let (_, order) = core.orders.find(account, &asked.client_id).ok_or(UNKNOWN_ORDER)?;
         Ok((core.sessions.account_id(account), order.order_id))
@@ -116,6 +142,10 @@ pub(crate) fn amend(
 ) {
     core.counts.amends += 1;
     let client_id = Some(&amend.client_id);
+    if core.deliveries.is_some() {
+        let account = core.sessions.account(from, amend.account_id.as_deref());
+        deliveries::sequence_named(core, account, &amend.client_id, time_ns, outbound);
+    }
     match commands::amend(&core.sessions, &core.instruments, &core.orders, from, amend) {
         Ok((command, new_client_id)) => {
             let (account, kind) = (command.account, RequestKind::Amend { new_client_id });

@@ -3,7 +3,7 @@
 
 use crate::account::sessions::{Admission, AuthenticateError};
 use crate::entry::state::OrderEntry;
-use crate::entry::{operator, orders};
+use crate::entry::{deliveries, operator, orders};
 use crate::execution::Execution;
 use crate::reply::rejections::UNKNOWN_ORDER;
 use crate::reply::text::wire_time;
@@ -127,6 +127,7 @@ fn status(
     outbound: &mut Outbound,
 ) {
     let account = core.sessions.account(session, None);
+    deliveries::sequence_named(core, account, client_id, time_ns, outbound);
     let found = account.and_then(|account| core.orders.find(account, client_id));
     let Some((_, order)) = found else {
         let request = core.rejected_request(session, None, Some(client_id), time_ns);

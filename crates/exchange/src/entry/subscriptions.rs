@@ -174,7 +174,15 @@ fn send_subscriptions(core: &Execution, from: StreamId, time_ns: u64, out: &mut 
         channels.extend(feed.map(|(channel, address)| {
             let (session, sequence) = (plant.session(), plant.sequence(channel));
             let depth = depth(channel);
-            Subscription::Feed(FeedSubscription { depth, address, session, sequence })
+            let delivery_window_us =
+                core.deliveries.as_ref().map(|it| it.window.window_ns() / 1_000);
+            Subscription::Feed(FeedSubscription {
+                depth,
+                address,
+                session,
+                sequence,
+                delivery_window_us,
+            })
         }));
         channels.extend(plant.data.of(from).map(|of| Subscription::MarketData {
             name: of.channel.name().into(),

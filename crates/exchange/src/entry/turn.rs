@@ -1,7 +1,8 @@
 //! The work of every turn of the loop: publish pending market data, and execute the inputs of the
-//! exchange's own flow that are due.
+//! exchange's own flow, and the orders that waited for their delivery windows, that are due.
 
 use crate::account::sessions::EXCHANGE_ACCOUNT;
+use crate::entry::deliveries;
 use crate::entry::state::OrderEntry;
 use crate::execution::Execution;
 use crate::flow_player::{FeedPosition, FlowPlayer};
@@ -33,19 +34,27 @@ pub(crate) fn turn(entry: &mut OrderEntry, wall_ns: fn() -> u64, outbound: &mut 
         end_flow(core, flow, outbound);
         awaits = true;
     }
+    awaits |= deliveries::release(core, wall_ns, outbound);
     awaits
 }
 
 #[inline]
 fn publish(core: &mut Execution, wall_ns: fn() -> u64, outbound: &mut Outbound) -> bool {
-    let Execution { plant: Some(plant), instruments, .. } = core else {
+    let Execution { plant: Some(plant), instruments, deliveries, observed, .. } = core else {
         return false;
     };
     if !plant.has_work() {
         return false;
     }
     let time_ms = if plant.data.is_empty() { 0 } else { wire_time(wall_ns()) };
-    plant.publish(JsonOutput { instruments, outbound, time_ms })
+    let Some(deliveries) = deliveries else {
+        return plant.publish(JsonOutput { instruments, outbound, time_ms });
+    };
+    // Before the first datagram leaves: nobody can have answered it earlier.
+    let at_ns = observed.now_ns();
+    let awaits = plant.publish(JsonOutput { instruments, outbound, time_ms });
+    deliveries.window.published(plant.sequence(Channel::Orders), at_ns);
+    awaits
 }
 
 /// Executes the flow's inputs that are due. Returns whether the flow is running.

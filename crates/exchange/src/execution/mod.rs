@@ -1,11 +1,13 @@
 //! The core of the exchange: executes commands and reports their events. If a client asked for
 //! stamps or the ticker plant publishes, it records the events too.
 
+pub mod deliveries;
 pub mod observation;
 
 use crate::account::orders::ClientOrders;
 use crate::account::sessions::Sessions;
 use crate::counts::{Counts, DoneCounts};
+use crate::execution::deliveries::Deliveries;
 use crate::execution::observation::Observation;
 use crate::market_data::plant::{Completion, Plant};
 use crate::reply::rejections::{RejectedRequest, Rejections};
@@ -36,6 +38,8 @@ pub(crate) struct Execution {
     pub observed: Observation,
     /// The publisher; `None` while there is no feed and no subscriber.
     pub plant: Option<Box<Plant>>,
+    /// Orders that wait for others that answer the same tick; `None` without a delivery window.
+    pub deliveries: Option<Box<Deliveries>>,
 }
 
 impl Execution {
@@ -57,6 +61,7 @@ impl Execution {
             rejections: Rejections::new(),
             observed: Observation::new(clock),
             plant: None,
+            deliveries: None,
         }
     }
 
@@ -66,6 +71,7 @@ impl Execution {
             rejected: self.rejections.rejected.by_name(),
             limits: self.rejections.limits.by_name(),
             errors: self.rejections.errors,
+            deliveries: self.deliveries.as_ref().map(|deliveries| deliveries.counts),
             ..self.counts.clone()
         }
     }
@@ -202,7 +208,7 @@ impl Execution {
 
     /// Rejects a command that the journal did not take.
     #[cold]
-    fn not_logged(
+    pub fn not_logged(
         &mut self,
         requester: &Requester<'_>,
         error: journal::AppendError,

@@ -186,6 +186,10 @@ pub(crate) const UNKNOWN_ORDER: Rejection<'static> = Rejection::new(
 );
 pub(crate) const OTHER_INSTRUMENT: Rejection<'static> =
     Rejection::new("other_instrument", "instrument_code does not match the order's");
+pub(crate) const DELIVERY_FULL: Rejection<'static> = Rejection::limit(
+    "delivery_orders_max",
+    "too many orders wait for their delivery windows (limit delivery_orders_max); send it again",
+);
 const OPEN_ORDERS: Rejection<'static> = Rejection::limit(
     "open_orders_max",
     "too many orders rest on this exchange (limit open_orders_max)",

@@ -17,6 +17,8 @@ pub const REPORT_BYTES_MAX: usize = 512;
 pub const INSTRUMENTS_MAX: usize = 1024;
 /// The largest log for the replay check, in inputs of 80 bytes.
 pub const REPLAY_INPUTS_MAX: usize = 1 << 28;
+/// The longest delivery window, us.
+pub const DELIVERY_WINDOW_US_MAX: u64 = fair::window::WINDOW_NS_MAX / 1_000;
 /// The longest time-out: more than an hour is probably a mistake in the unit.
 const SECONDS_MAX: f64 = 3600.0;
 

@@ -4,6 +4,7 @@ mod accounts;
 mod book;
 mod crash;
 mod crowds;
+mod deliveries;
 mod departures;
 mod determinism;
 mod dialogue;

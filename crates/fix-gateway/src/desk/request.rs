@@ -104,6 +104,7 @@ fn new_order(message: Message<'_>) -> Result<Request> {
         stop_price,
         display_amount: decimal(message, 111)?,
         post_only: message.get(18).map(|_| PostOnly::Reject),
+        delivery: None,
         account_id: None,
     };
     Ok(Request::New { create, kind, is_resent: message.is_set(97) })

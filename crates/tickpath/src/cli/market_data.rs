@@ -25,6 +25,10 @@ pub(crate) struct MarketDataArguments {
     /// Seconds between snapshots to the multicast group (0: none)
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub feed_snapshot_seconds: f64,
+    /// Microseconds after a tick within which orders wait for others that answer the same tick;
+    /// they are sequenced by response time, not by arrival. Needs --feed [default: none wait]
+    #[arg(long, value_name = "N")]
+    pub delivery_window_us: Option<u64>,
     /// Own order flow into the first instrument, started by FLOW: synthetic, or a Databento MBO
     /// file. It brings its own initial book
     #[arg(long, value_name = "FLOW")]

@@ -10,6 +10,7 @@ mod colour;
 mod commands;
 mod compare;
 mod cpp_client;
+mod delivery;
 mod docs;
 mod doctor;
 mod endpoint;

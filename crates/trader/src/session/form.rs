@@ -1,6 +1,7 @@
 //! Messages that are known in advance except for a few fields: encoded once, cut at these blanks,
 //! and filled in for each order.
 
+use wire::request::DeliveryClock;
 use wire::{ClientId, Decimal};
 
 /// Length of a client id in a form, the text of a UUID.
@@ -10,15 +11,19 @@ pub(crate) const CLIENT_ID_BYTES: usize = 36;
 const CLIENT_ID: &str = "a-client-id-of-thirty-six-characters";
 const PRICE: &str = "0.135791357913579";
 const AMOUNT: &str = "0.246802468024681";
+const TICK: u64 = 8_102_030_405_060_708_093;
+const RESPONSE_NS: u64 = 7_203_040_506_070_809_014;
 
 /// Placeholders in the blanks of a message that becomes a form.
 pub(crate) struct Blanks {
     pub(crate) client_id: ClientId,
     pub(crate) price: Decimal,
     pub(crate) amount: Decimal,
+    pub(crate) delivery: DeliveryClock,
 }
 
-/// A message with blanks for its client id and, if it has them, its price and amount.
+/// A message with blanks for its client id and, if it has them, its price, amount, tick and
+/// response time.
 pub(crate) struct Form {
     text: Vec<u8>,
     /// Positions of the cuts.
@@ -39,9 +44,11 @@ impl Form {
         let decimal = |text| Decimal::parse(text).expect("it is one");
         let (client_id, price, amount) = (Form::client_id(), decimal(PRICE), decimal(AMOUNT));
         let mut text = Vec::new();
-        encode(&mut text, Blanks { client_id, price, amount });
+        let delivery = DeliveryClock { tick: TICK, response_ns: RESPONSE_NS };
+        encode(&mut text, Blanks { client_id, price, amount, delivery });
+        let (tick, response_ns) = (TICK.to_string(), RESPONSE_NS.to_string());
         let mut cuts = Vec::new();
-        for blank in [CLIENT_ID, PRICE, AMOUNT].map(str::as_bytes) {
+        for blank in [CLIENT_ID, PRICE, AMOUNT, &tick, &response_ns].map(str::as_bytes) {
             if let Some(at) = text.windows(blank.len()).position(|bytes| bytes == blank) {
                 text.drain(at..at + blank.len());
                 cuts.push(at);

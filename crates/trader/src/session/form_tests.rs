@@ -21,7 +21,7 @@ proptest! {
         let order = |client_id, price, amount| {
             CreateOrder::limit(instrument.as_str(), client_id, Side::Sell, price, amount)
         };
-        let form = Form::new(|out, Blanks { client_id, price, amount }| {
+        let form = Form::new(|out, Blanks { client_id, price, amount, .. }| {
             encode_create_order(out, &order(client_id, price, amount));
         });
         let (mut filled, mut encoded) = (Vec::new(), Vec::new());
@@ -29,6 +29,25 @@ proptest! {
         let price = Decimal::from_units(count, units.0).unwrap();
         let amount = Decimal::from_units(lots, units.1).unwrap();
         encode_create_order(&mut encoded, &order(id(&client_id), price, amount));
+        prop_assert_eq!(String::from_utf8(filled), String::from_utf8(encoded));
+    }
+
+    #[test]
+    fn a_delivery_clock_is_filled_in(tick in 0u64..1 << 59, response_ns in 0u64..1 << 59) {
+        let (price, amount) = (Decimal::new(25, 2).unwrap(), Decimal::new(1, 0).unwrap());
+        let order = |client_id, delivery| CreateOrder {
+            delivery: Some(delivery),
+            ..CreateOrder::limit("BTC_USDT", client_id, Side::Buy, price, amount)
+        };
+        let form = Form::new(|out, Blanks { client_id, delivery, .. }| {
+            encode_create_order(out, &order(client_id, delivery));
+        });
+        let (mut filled, mut encoded) = (Vec::new(), Vec::new());
+        let client_id = "another-client-id-of-36-characters--";
+        let one = Decimal::new(1, 0).unwrap();
+        let terms = [tick, response_ns].map(|term| (term.cast_signed(), one));
+        form.fill(&mut filled, client_id.as_bytes().as_array().unwrap(), &terms);
+        encode_create_order(&mut encoded, &order(id(client_id), DeliveryClock { tick, response_ns }));
         prop_assert_eq!(String::from_utf8(filled), String::from_utf8(encoded));
     }
 }

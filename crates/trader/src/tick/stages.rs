@@ -10,6 +10,7 @@ use crate::tick::samples::Samples;
 use crate::tick::session::OrderSession;
 use clock::Clock;
 use record::tick::{POINTS, Point, Sample};
+use wire::request::DeliveryClock;
 
 /// Limit on bytes that wait for a full socket; beyond it, orders are rejected.
 pub(crate) const OUT_BYTES_MAX: usize = 64 * 1024;
@@ -97,6 +98,10 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
             passed.decided_ns = self.stamp(read_ns);
             self.check(passed.decided_ns);
             passed.checked_ns = self.stamp(read_ns);
+            if self.session.carries_clocks() {
+                let response_ns = self.clock.now_ns().saturating_sub(read_ns);
+                self.session.answers(Some(DeliveryClock { tick: tick.number, response_ns }));
+            }
             passed.encoded = self.encode_all();
         }
         Some(passed)

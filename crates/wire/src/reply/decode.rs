@@ -77,6 +77,7 @@ struct RawSubscription<'a> {
     depth: Slot<Text<'a>>,
     session: Slot<Text<'a>>,
     sequence: Slot<i64>,
+    delivery_window_us: Slot<i64>,
 }
 
 impl<'a> Fields<'a> for RawSubscription<'a> {
@@ -89,6 +90,7 @@ impl<'a> Fields<'a> for RawSubscription<'a> {
             "depth" => value.text(&mut self.depth),
             "session" => value.text(&mut self.session),
             "sequence" => value.integer(&mut self.sequence),
+            "delivery_window_us" => value.integer(&mut self.delivery_window_us),
             _ => value.skip(),
         }
     }
@@ -276,11 +278,15 @@ impl<'a> RawSubscription<'a> {
         let wrong = |field, expected| MessageFault::WrongKind { field, expected };
         let session = self.session.get("channels[].session")?.parse();
         let sequence = u64::try_from(*self.sequence.get("channels[].sequence")?);
+        let field = "channels[].delivery_window_us";
+        let window_us = self.delivery_window_us.take_optional(field)?.map(u64::try_from);
+        let window_us = window_us.transpose().map_err(|_| wrong(field, "microseconds"))?;
         Ok(Subscription::Feed(FeedSubscription {
             depth: Depth::read(self.depth.get("channels[].depth")?, "channels[].depth")?,
             address: address(&self.address, "channels[].address")?,
             session: session.map_err(|_| wrong("channels[].session", "digits"))?,
             sequence: sequence.map_err(|_| wrong("channels[].sequence", "a message's number"))?,
+            delivery_window_us: window_us,
         }))
     }
 }

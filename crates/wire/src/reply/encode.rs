@@ -54,6 +54,10 @@ fn write_subscription(out: &mut Vec<u8>, channel: &Subscription<'_>) {
             write_u64(out, feed.session);
             out.extend_from_slice(br#"","sequence":"#);
             write_u64(out, feed.sequence);
+            if let Some(window_us) = feed.delivery_window_us {
+                out.extend_from_slice(br#","delivery_window_us":"#);
+                write_u64(out, window_us);
+            }
         }
     }
     out.push(b'}');

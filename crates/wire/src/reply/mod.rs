@@ -105,6 +105,8 @@ pub struct FeedSubscription {
     pub session: u64,
     /// The number of the last message before the subscription.
     pub sequence: u64,
+    /// How long orders wait that answer the same tick, us; `None`: they don't.
+    pub delivery_window_us: Option<u64>,
 }
 
 /// An order that was accepted.

@@ -3,12 +3,12 @@
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
 use crate::fault::MessageFault;
-use crate::json::{self, Fields, Object, Scanner, Slot, Text, ValueKind, bounded};
+use crate::json::{self, Fields, Object, Scanner, Slot, Text, bounded};
+use crate::request::raw_order::RawOrder;
 use crate::request::{
     ACCOUNT_ID_BYTES_MAX, API_TOKEN_BYTES_MAX, AmendOrder, CHANNEL_NAME_BYTES_MAX, CHANNELS_MAX,
     CancelOrder, Channel, CreateOrder, Depth, INSTRUMENT_CODE_BYTES_MAX, InstrumentState,
-    KillSwitch, MassCancel, OrderStatus, PostOnly, Request, RequestError, SetInstrumentState, Side,
-    TimeInForce,
+    KillSwitch, MassCancel, OrderStatus, Request, RequestError, SetInstrumentState, Side,
 };
 use std::net::SocketAddr;
 
@@ -55,40 +55,6 @@ impl<'a> Fields<'a> for RawRequest<'a> {
             "action" => value.text(&mut self.action),
             "from" => value.integer(&mut self.from),
             "count" => value.integer(&mut self.count),
-            _ => value.skip(),
-        }
-    }
-}
-
-#[derive(Default)]
-struct RawOrder<'a> {
-    instrument_code: Slot<Text<'a>>,
-    client_id: Slot<Text<'a>>,
-    side: Slot<Text<'a>>,
-    kind: Slot<Text<'a>>,
-    price: Slot<Text<'a>>,
-    amount: Slot<Text<'a>>,
-    time_in_force: Slot<Text<'a>>,
-    expire_time: Slot<i64>,
-    stop_price: Slot<Text<'a>>,
-    display_amount: Slot<Text<'a>>,
-    post_only: Slot<Text<'a>>,
-}
-
-impl<'a> Fields<'a> for RawOrder<'a> {
-    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
-        match key {
-            "instrument_code" => value.text(&mut self.instrument_code),
-            "client_id" => value.text(&mut self.client_id),
-            "side" => value.text(&mut self.side),
-            "type" => value.text(&mut self.kind),
-            "price" => value.text(&mut self.price),
-            "amount" => value.text(&mut self.amount),
-            "time_in_force" => value.text(&mut self.time_in_force),
-            "expire_time" => value.integer(&mut self.expire_time),
-            "stop_price" => value.text(&mut self.stop_price),
-            "display_amount" => value.text(&mut self.display_amount),
-            "post_only" => value.text(&mut self.post_only),
             _ => value.skip(),
         }
     }
@@ -167,35 +133,7 @@ impl<'a> RawRequest<'a> {
     fn create_order(&mut self) -> Result<CreateOrder<'a>, MessageFault> {
         let account_id = self.account_id()?;
         let Object(order) = self.order.get_mut("order")?;
-        let client_id = client_id(&order.client_id, "order.client_id")?;
-        let market = match &**order.kind.get("order.type")? {
-            "LIMIT" => false,
-            "MARKET" => true,
-            _ => {
-                let (field, allowed) = ("order.type", "LIMIT, MARKET");
-                return Err(MessageFault::UnknownValue { field, allowed });
-            }
-        };
-        let side = Side::read(order.side.get("order.side")?, "order.side")?;
-        let price = match market {
-            false => Some(decimal(&order.price, "order.price")?),
-            true => absent(&order.price, "order.price", "order.type MARKET").map(|()| None)?,
-        };
-        let amount = decimal(&order.amount, "order.amount")?;
-        let time_in_force = order.time_in_force()?;
-        let instrument_code = instrument_code(&mut order.instrument_code, "order.instrument_code")?;
-        Ok(CreateOrder {
-            instrument_code,
-            client_id,
-            side,
-            price,
-            amount,
-            time_in_force,
-            stop_price: optional(&order.stop_price, "order.stop_price", decimal)?,
-            display_amount: optional(&order.display_amount, "order.display_amount", decimal)?,
-            post_only: optional(&order.post_only, "order.post_only", post_only)?,
-            account_id,
-        })
+        order.create_order(account_id)
     }
 
     fn cancel_order(&mut self) -> Result<CancelOrder<'a>, MessageFault> {
@@ -322,29 +260,6 @@ pub(crate) fn address(
     slot.get(field)?.parse().map_err(|_| MessageFault::WrongKind { field, expected })
 }
 
-impl RawOrder<'_> {
-    fn time_in_force(&self) -> Result<TimeInForce, MessageFault> {
-        let field = "order.time_in_force";
-        let time_in_force = match &**self.time_in_force.get(field)? {
-            "GOOD_TILL_CANCELLED" => TimeInForce::GoodTillCancelled,
-            "IMMEDIATE_OR_CANCELLED" | "IMMEDIATE_OR_CANCEL" => TimeInForce::ImmediateOrCancelled,
-            "FILL_OR_KILL" => TimeInForce::FillOrKill,
-            "GOOD_TILL_DATE" => {
-                let expire_time_ms = *self.expire_time.get("order.expire_time")?;
-                return Ok(TimeInForce::GoodTillDate { expire_time_ms });
-            }
-            _ => {
-                let allowed =
-                    "GOOD_TILL_CANCELLED, IMMEDIATE_OR_CANCELLED, FILL_OR_KILL, GOOD_TILL_DATE";
-                return Err(MessageFault::UnknownValue { field, allowed });
-            }
-        };
-        let with = "an order.time_in_force other than GOOD_TILL_DATE";
-        absent(&self.expire_time, "order.expire_time", with)?;
-        Ok(time_in_force)
-    }
-}
-
 pub(crate) fn client_id(
     slot: &Slot<Text<'_>>,
     field: &'static str,
@@ -354,14 +269,6 @@ pub(crate) fn client_id(
 
 pub(crate) fn decimal(slot: &Slot<Text<'_>>, field: &'static str) -> Result<Decimal, MessageFault> {
     Decimal::parse(slot.get(field)?).map_err(|why| MessageFault::BadDecimal { field, why })
-}
-
-fn post_only(slot: &Slot<Text<'_>>, field: &'static str) -> Result<PostOnly, MessageFault> {
-    match &**slot.get(field)? {
-        "REJECT" => Ok(PostOnly::Reject),
-        "REPRICE" => Ok(PostOnly::Reprice),
-        _ => Err(MessageFault::UnknownValue { field, allowed: "REJECT, REPRICE" }),
-    }
 }
 
 /// A field that may be absent or null.
@@ -377,20 +284,7 @@ pub(crate) fn optional<'a, T>(
     }
 }
 
-/// A field that must be absent or null.
-#[inline]
-fn absent<T: ValueKind>(
-    slot: &Slot<T>,
-    field: &'static str,
-    with: &'static str,
-) -> Result<(), MessageFault> {
-    match slot {
-        Slot::Absent => Ok(()),
-        _ => Err(MessageFault::NotWith { field, with }),
-    }
-}
-
-fn instrument_code<'a>(
+pub(super) fn instrument_code<'a>(
     slot: &mut Slot<Text<'a>>,
     field: &'static str,
 ) -> Result<Text<'a>, MessageFault> {

@@ -5,8 +5,8 @@ use crate::decimal::Decimal;
 use crate::digits::{write_i64, write_u64};
 use crate::json::string::write_string;
 use crate::request::{
-    AmendOrder, CancelOrder, Channel, CreateOrder, KillSwitch, MassCancel, OrderStatus,
-    SetInstrumentState, Side, TimeInForce,
+    AmendOrder, CancelOrder, Channel, CreateOrder, DeliveryClock, KillSwitch, MassCancel,
+    OrderStatus, SetInstrumentState, Side, TimeInForce,
 };
 
 /// Appends an `AUTHENTICATE`.
@@ -106,6 +106,12 @@ pub fn encode_create_order(out: &mut Vec<u8>, order: &CreateOrder<'_>) {
     write_decimal(out, br#","stop_price":""#, order.stop_price);
     write_decimal(out, br#","display_amount":""#, order.display_amount);
     write_text(out, br#","post_only":"#, order.post_only.map(|post_only| post_only.name()));
+    if let Some(DeliveryClock { tick, response_ns }) = order.delivery {
+        out.extend_from_slice(br#","tick":"#);
+        write_u64(out, tick);
+        out.extend_from_slice(br#","response_ns":"#);
+        write_u64(out, response_ns);
+    }
     out.push(b'}');
     write_account(out, order.account_id.as_deref());
     out.push(b'}');

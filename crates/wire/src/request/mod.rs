@@ -2,6 +2,7 @@
 
 pub(crate) mod decode;
 mod encode;
+mod raw_order;
 
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
@@ -155,8 +156,19 @@ pub struct CreateOrder<'a> {
     pub display_amount: Option<Decimal>,
     /// Treatment if it would trade on arrival; `None`: it trades.
     pub post_only: Option<PostOnly>,
+    /// The tick that caused it, for an exchange with a delivery window. Our extension.
+    pub delivery: Option<DeliveryClock>,
     /// One of the connection's authenticated accounts; `None`: the first. Our extension.
     pub account_id: Option<Cow<'a, str>>,
+}
+
+/// The delivery clock of an order: the tick that caused it, and the time since it had arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryClock {
+    /// The feed's number of that tick's last message.
+    pub tick: u64,
+    /// From the tick's arrival at the trader to the sending of the order, ns.
+    pub response_ns: u64,
 }
 
 impl<'a> CreateOrder<'a> {
@@ -178,6 +190,7 @@ impl<'a> CreateOrder<'a> {
             stop_price: None,
             display_amount: None,
             post_only: None,
+            delivery: None,
             account_id: None,
         }
     }

@@ -197,6 +197,8 @@ fn new_order<'a>(
         stop_price,
         display_amount,
         post_only,
+        // SBE has no field for it.
+        delivery: None,
         account_id: None,
     })
 }

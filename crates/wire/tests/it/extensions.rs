@@ -58,6 +58,9 @@ fn orders_have_their_golden_bytes() {
     same_request(vector!("create_order_iceberg.json"), Request::CreateOrder(iceberg));
     let stop = CreateOrder { stop_price: Some(decimal("64250.5")), ..order(decimal("64300")) };
     same_request(vector!("create_order_stop.json"), Request::CreateOrder(stop));
+    let delivery = Some(DeliveryClock { tick: 8725, response_ns: 12_345 });
+    let answer = CreateOrder { delivery, ..order(decimal("64300")) };
+    same_request(vector!("create_order_delivery.json"), Request::CreateOrder(answer));
 }
 
 #[test]

@@ -88,6 +88,7 @@ fn subscriptions_name_everything() {
         address: "127.0.0.1:4000".parse().unwrap(),
         session: 1_795_339_464_123_456_789,
         sequence: 8725,
+        delivery_window_us: None,
     };
     let (name, instrument_code) = ("TOP".into(), "BTC_USDT".into());
     let channels = vec![
@@ -97,6 +98,14 @@ fn subscriptions_name_everything() {
     ];
     let subscriptions = Reply::Subscriptions(Subscriptions { channels, time_ms: TIME_MS });
     let bytes = vector!("subscriptions_feed.json");
+    assert_eq!(decode_reply(bytes), Ok(subscriptions.clone()));
+    let mut out = Vec::new();
+    crate::properties::encode_reply(&mut out, &subscriptions);
+    assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(bytes));
+    let feed = Subscription::Feed(FeedSubscription { delivery_window_us: Some(150), ..feed });
+    let subscriptions = Subscriptions { channels: vec![feed], time_ms: TIME_MS };
+    let bytes = vector!("subscriptions_feed_delivery.json");
+    let subscriptions = Reply::Subscriptions(subscriptions);
     assert_eq!(decode_reply(bytes), Ok(subscriptions.clone()));
     let mut out = Vec::new();
     crate::properties::encode_reply(&mut out, &subscriptions);

@@ -326,6 +326,7 @@ prop_compose! {
         (stop_price, display_amount) in (prop::option::of(any_decimal()), prop::option::of(any_decimal())),
         (time_in_force, expire_time_ms) in (0..4u8, any::<i64>()),
         post_only in prop::sample::select(vec![None, Some(PostOnly::Reject), Some(PostOnly::Reprice)]),
+        delivery in prop::option::of((0..1u64 << 63, 0..1u64 << 63)),
         account_id in prop::option::of(any_text()),
     ) -> CreateOrder<'static> {
         let time_in_force = match time_in_force {
@@ -334,8 +335,9 @@ prop_compose! {
             2 => TimeInForce::FillOrKill,
             _ => TimeInForce::GoodTillDate { expire_time_ms },
         };
+        let delivery = delivery.map(|(tick, response_ns)| DeliveryClock { tick, response_ns });
         CreateOrder {
-            instrument_code, client_id, side, price, amount, time_in_force, stop_price, display_amount, post_only, account_id,
+            instrument_code, client_id, side, price, amount, time_in_force, stop_price, display_amount, post_only, delivery, account_id,
         }
     }
 }

@@ -33,6 +33,7 @@ fn order() -> request::CreateOrder<'static> {
         stop_price: None,
         display_amount: Some(decimal("0.1")),
         post_only: Some(PostOnly::Reprice),
+        delivery: None,
         account_id: None,
     }
 }

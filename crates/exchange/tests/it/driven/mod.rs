@@ -40,6 +40,7 @@ pub fn config() -> Config {
             ..Limits::default()
         },
         feed: None,
+        delivery_window_us: None,
         flow: None,
         process: exchange::ProcessInfo::default(),
         clock: None,
@@ -105,14 +106,19 @@ impl Driven {
 
     /// Delivers the bytes in one or more reads. As in `transport::serve`, nothing is read after the
     /// exchange has ended the connection.
-    pub fn feed(&mut self, stream: u32, mut bytes: &[u8]) {
+    pub fn feed(&mut self, stream: u32, bytes: &[u8]) {
+        self.feed_at(stream, bytes, 0);
+    }
+
+    /// The same, read at this time on the clock of the connections.
+    pub fn feed_at(&mut self, stream: u32, mut bytes: &[u8], stamp_ns: u64) {
         let id = StreamId(stream);
         while !bytes.is_empty() && self.outbound.is_open(id) {
             let space = self.exchange.space(id);
             let n = space.len().min(bytes.len());
             space[..n].copy_from_slice(&bytes[..n]);
             bytes = &bytes[n..];
-            self.exchange.received(id, n, 0, &mut self.outbound);
+            self.exchange.received(id, n, stamp_ns, &mut self.outbound);
         }
     }
 

@@ -34,6 +34,7 @@ pub fn config() -> Config {
         process: exchange::ProcessInfo::default(),
         clock: None,
         journal: None,
+        delivery_window_us: None,
         feed_allowed: Vec::new(),
         failed_logins: None,
         replay_inputs_max: 100_000,

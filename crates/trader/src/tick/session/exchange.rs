@@ -16,8 +16,8 @@ use wire::administration::{Description, Notice, decode_notice};
 use wire::frame::{Opcode, write_frame_with};
 use wire::reply::{self, FeedSubscription};
 use wire::request::{
-    self, AmendOrder, CancelOrder, Channel, CreateOrder, Depth, PostOnly, TimeInForce,
-    encode_amend_order, encode_authenticate, encode_cancel_order, encode_create_order,
+    self, AmendOrder, CancelOrder, Channel, CreateOrder, DeliveryClock, Depth, PostOnly,
+    TimeInForce, encode_amend_order, encode_authenticate, encode_cancel_order, encode_create_order,
     encode_describe, encode_feed_replay, encode_feed_snapshot, encode_start_flow, encode_subscribe,
 };
 
@@ -28,6 +28,10 @@ pub(crate) struct ExchangeSession {
     forms: Arc<Forms>,
     /// The run's number in its client ids.
     run: u32,
+    /// Whether the exchange orders answers to one tick by their delivery clocks.
+    has_window: bool,
+    /// The delivery clock of the orders that are about to be encoded.
+    delivery: Option<DeliveryClock>,
 }
 
 impl ExchangeSession {
@@ -39,13 +43,15 @@ impl ExchangeSession {
     fn with(target: &str, forms: Arc<Forms>) -> ExchangeSession {
         let nonce = nonce();
         let (web, codec) = (WebSession::new(target, nonce.into()), Codec::new(nonce));
-        ExchangeSession { web, codec, forms, run: nonce }
+        let (has_window, delivery) = (false, None);
+        ExchangeSession { web, codec, forms, run: nonce, has_window, delivery }
     }
 
     /// A session to nowhere that shares the forms, so that encoding keeps them in the caches.
     pub(crate) fn twin(&self) -> ExchangeSession {
         let mut twin = ExchangeSession::with("nowhere:0", self.forms.clone());
         twin.codec.units = self.codec.units;
+        twin.has_window = self.has_window;
         twin
     }
 
@@ -104,7 +110,9 @@ impl ExchangeSession {
             _ => None,
         })?;
         let none = "it has no feed; start it with --feed unicast, or a multicast group";
-        feed.ok_or_else(|| io::Error::other(none))
+        let feed = feed.ok_or_else(|| io::Error::other(none))?;
+        self.has_window = feed.delivery_window_us.is_some();
+        Ok(feed)
     }
 
     /// Sends a request on a connection that still blocks.
@@ -117,10 +125,17 @@ impl ExchangeSession {
     }
 }
 
+/// In the engine's order.
+const SIDES: [request::Side; 2] = [request::Side::Buy, request::Side::Sell];
+/// The unit of a delivery clock's numbers.
+const ONE: Decimal = Decimal::ONE;
+
 /// All order messages of one instrument.
 struct Forms {
     /// By side, and whether it is to rest.
     enter: [[Form; 2]; 2],
+    /// The same with a delivery clock.
+    answer: [[Form; 2]; 2],
     amend: Form,
     cancel: Form,
 }
@@ -128,21 +143,24 @@ struct Forms {
 impl Forms {
     fn new(instrument: &str) -> Forms {
         let instrument_code = Cow::Borrowed(instrument);
-        let enter = |side, to_rest| {
+        let enter = |side, to_rest, is_answer: bool| {
             let (time_in_force, post_only) = match to_rest {
                 true => (TimeInForce::GoodTillCancelled, Some(PostOnly::Reject)),
                 false => (TimeInForce::ImmediateOrCancelled, None),
             };
-            Form::new(|out, Blanks { client_id, price, amount }| {
+            Form::new(|out, Blanks { client_id, price, amount, delivery }| {
+                let delivery = is_answer.then_some(delivery);
                 let order = CreateOrder::limit(instrument, client_id, side, price, amount);
-                encode_create_order(out, &CreateOrder { time_in_force, post_only, ..order });
+                encode_create_order(
+                    out,
+                    &CreateOrder { time_in_force, post_only, delivery, ..order },
+                );
             })
         };
         Forms {
-            // In the engine's order of sides.
-            enter: [request::Side::Buy, request::Side::Sell]
-                .map(|side| [enter(side, false), enter(side, true)]),
-            amend: Form::new(|out, Blanks { client_id, price, amount }| {
+            enter: SIDES.map(|side| [enter(side, false, false), enter(side, true, false)]),
+            answer: SIDES.map(|side| [enter(side, false, true), enter(side, true, true)]),
+            amend: Form::new(|out, Blanks { client_id, price, amount, .. }| {
                 let (price, instrument_code) = (Some(price), instrument_code.clone());
                 let (new_client_id, account_id) = (None, None);
                 let amend = AmendOrder {
@@ -173,17 +191,34 @@ impl OrderSession for ExchangeSession {
         let terms = |price_ticks, lots: u64| [(price_ticks, tick), (lots.cast_signed(), lot)];
         let mask = self.web.masks.next();
         let client_id = self.codec.client_ids.of(number);
-        let forms = &self.forms;
+        let (forms, delivery) = (&self.forms, self.delivery);
         write_frame_with(out, Opcode::Text, Some(mask), |out| match *intent {
             OrderIntent::New { side, price_ticks, quantity_lots, to_rest } => {
-                let form = &forms.enter[side as usize][usize::from(to_rest)];
-                form.fill(out, client_id, &terms(price_ticks, quantity_lots));
+                let place = (side as usize, usize::from(to_rest));
+                let [price, amount] = terms(price_ticks, quantity_lots);
+                let Some(DeliveryClock { tick, response_ns }) = delivery else {
+                    let form = &forms.enter[place.0][place.1];
+                    return form.fill(out, client_id, &[price, amount]);
+                };
+                let form = &forms.answer[place.0][place.1];
+                let clock = [tick, response_ns].map(|term| (term.cast_signed(), ONE));
+                form.fill(out, client_id, &[price, amount, clock[0], clock[1]]);
             }
             OrderIntent::Amend { price_ticks, quantity_lots, .. } => {
                 forms.amend.fill(out, client_id, &terms(price_ticks, quantity_lots));
             }
             OrderIntent::Cancel { .. } => forms.cancel.fill(out, client_id, &[]),
         });
+    }
+
+    #[inline]
+    fn carries_clocks(&self) -> bool {
+        self.has_window
+    }
+
+    #[inline]
+    fn answers(&mut self, delivery: Option<DeliveryClock>) {
+        self.delivery = delivery;
     }
 
     #[cold]

@@ -17,17 +17,22 @@ fn session() -> ExchangeSession {
     session
 }
 
-/// As the exchange reads it.
-fn encoded(intent: &OrderIntent) -> String {
+/// The text of the message, as the exchange gets it.
+fn text_of(session: &mut ExchangeSession, intent: &OrderIntent) -> Vec<u8> {
     let mut out = Vec::new();
-    session().encode(intent, 0xabc, &mut out);
+    session.encode(intent, 0xabc, &mut out);
     let limits = wire::reader::FrameLimits { message_bytes_max: 1 << 16 };
     let mut reader = reader::MessageReader::new(reader::Role::Server, limits);
     reader.space()[..out.len()].copy_from_slice(&out);
     reader.filled(out.len(), 0);
     let received = reader.next().unwrap().unwrap();
     let reader::Message::Text(text) = received.message else { panic!("{received:?}") };
-    match decode_request(text).unwrap() {
+    text.to_vec()
+}
+
+/// As the exchange reads it.
+fn encoded(intent: &OrderIntent) -> String {
+    match decode_request(&text_of(&mut session(), intent)).unwrap() {
         Request::CreateOrder(order) => format!(
             "{:?} {} at {} {:?} {:?} {}",
             order.side,
@@ -56,6 +61,20 @@ fn order_intents_are_encoded_in_the_exchanges_units() {
         "0.00003 at 0.01"
     );
     assert_eq!(encoded(&OrderIntent::Cancel { number: 0xabc }), "000000000abc");
+}
+
+#[test]
+fn new_orders_carry_the_delivery_clock_that_was_set() {
+    let intent =
+        OrderIntent::New { side: Side::Buy, price_ticks: 100, quantity_lots: 1, to_rest: false };
+    let clock = DeliveryClock { tick: 8725, response_ns: 12_345 };
+    for delivery in [Some(clock), None] {
+        let mut session = session();
+        session.answers(delivery);
+        let text = text_of(&mut session, &intent);
+        let Ok(Request::CreateOrder(order)) = decode_request(&text) else { panic!() };
+        assert_eq!((order.delivery, order.price), (delivery, Some(decimal("1"))));
+    }
 }
 
 fn decoded(text: &str) -> Result<Reply, String> {

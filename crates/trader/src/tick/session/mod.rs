@@ -9,6 +9,7 @@ use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrder, Pending};
 use feed::RecoveryRequest;
 use wire::reply::DoneStatus;
+use wire::request::DeliveryClock;
 
 impl ExecutionReport {
     /// Whether this report answers the order's pending request, and whether the exchange accepted
@@ -43,6 +44,14 @@ pub(crate) enum Request {
 pub(crate) trait OrderSession {
     /// Appends the message for order `number` to `out`.
     fn encode(&mut self, intent: &OrderIntent, number: u64, out: &mut Vec<u8>);
+
+    /// Whether new orders shall say which tick caused them.
+    fn carries_clocks(&self) -> bool {
+        false
+    }
+
+    /// The delivery clock of the new orders from here on; `None`: they have none.
+    fn answers(&mut self, _delivery: Option<DeliveryClock>) {}
 
     /// Appends a request; a session that does not know it appends nothing.
     fn encode_request(&mut self, request: Request, out: &mut Vec<u8>);
