@@ -9,6 +9,7 @@
 //! - [`frame`]: where a message begins and ends, BodyLength, CheckSum.
 //! - [`message`], [`encode`]: fields of a message that came; fields of one that goes.
 //! - [`dictionary`]: messages and fields as data, read from the usual XML.
+//! - [`hot`]: the few messages of a measured path, without encoding and dictionary.
 //! - [`session`]: logon, heartbeat, resend, gap fill, reject, logout.
 //! - [`store`]: the one part that may touch a disk, behind a trait.
 //!
@@ -20,6 +21,7 @@
 pub mod dictionary;
 pub mod encode;
 pub mod frame;
+pub mod hot;
 pub mod message;
 pub mod session;
 pub mod store;

@@ -2,6 +2,7 @@
 
 use crate::SOH;
 use crate::session::RejectReason;
+use std::ops::Range;
 
 /// The most fields of a message; more are rejected.
 pub const FIELDS_MAX: usize = 4096;
@@ -32,6 +33,13 @@ pub struct Fault {
     pub reason: RejectReason,
 }
 
+impl Field {
+    /// Where its value is in the message.
+    pub(crate) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
 impl<'a> Message<'a> {
     /// The message of bytes that were [`split`] into these fields.
     pub fn new(bytes: &'a [u8], fields: &'a [Field]) -> Message<'a> {
@@ -50,7 +58,7 @@ impl<'a> Message<'a> {
 
     /// The value of a field of this message.
     pub fn value(&self, field: Field) -> &'a [u8] {
-        &self.bytes[field.start as usize..field.end as usize]
+        &self.bytes[field.range()]
     }
 
     /// Where a field begins, with its tag.
@@ -141,7 +149,7 @@ pub fn split(
 }
 
 /// The tag that begins there, and where its value begins.
-fn tag_at(bytes: &[u8], at: usize) -> Result<(u32, usize), Fault> {
+pub(crate) fn tag_at(bytes: &[u8], at: usize) -> Result<(u32, usize), Fault> {
     let mut tag = 0u32;
     for (length, &byte) in bytes[at..].iter().enumerate() {
         match byte {

@@ -105,7 +105,8 @@ pub fn connect(
     account: &str,
     memory: (MemoryStore, bool),
 ) -> Client {
-    let proof = Proof::Password { username: account.to_owned(), password: account.to_owned() };
+    let proof =
+        Proof::Password { username: Some(account.to_owned()), password: account.to_owned() };
     Client::connect(dial(running), comp_id, proof, memory)
 }
 

@@ -11,6 +11,7 @@
 
 mod admin;
 mod header;
+mod hot;
 mod reason;
 mod receive;
 mod send;

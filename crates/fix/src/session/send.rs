@@ -64,7 +64,7 @@ impl<S: Store> Session<S> {
         stored.map(|()| seq)
     }
 
-    fn header<'a, 'b>(
+    pub(super) fn header<'a, 'b>(
         &self,
         fields: &'a mut Body<'b>,
         msg_type: &[u8],
@@ -105,7 +105,10 @@ impl<S: Store> Session<S> {
             match &proof {
                 Proof::None => {}
                 Proof::Password { username, password } => {
-                    body.text(tag::USERNAME, username).text(tag::PASSWORD, password);
+                    if let Some(username) = username {
+                        body.text(tag::USERNAME, username);
+                    }
+                    body.text(tag::PASSWORD, password);
                 }
                 Proof::Signed { username, .. } => {
                     body.text(tag::USERNAME, username);

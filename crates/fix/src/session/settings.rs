@@ -23,10 +23,10 @@ pub type Sign = dyn Fn(&[u8]) -> Vec<u8> + Send;
 pub enum Proof {
     /// Not at all.
     None,
-    /// Username and Password.
+    /// Password, and Username if the peer wants it.
     Password {
         /// Username (553).
-        username: String,
+        username: Option<String>,
         /// Password (554).
         password: String,
     },

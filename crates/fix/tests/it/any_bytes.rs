@@ -20,9 +20,10 @@ fn nearly_fix() -> impl Strategy<Value = Vec<u8>> {
             "95=3\x0196=a\x01b\x01",
         ])
         .prop_map(|text| text.as_bytes().to_vec()),
-        vec(any::<u8>(), 0..30).prop_map(|body| {
+        (any::<bool>(), vec(any::<u8>(), 0..30)).prop_map(|(is_report, body)| {
             let mut out = Vec::new();
-            let body = [b"35=D\x01", &body[..], b"\x01"].concat();
+            let start = if is_report { "35=8\x0134=2\x01150=0\x0111=" } else { "35=D\x01" };
+            let body = [start.as_bytes(), &body[..], b"\x01"].concat();
             seal(&mut out, b"FIX.4.4", &body);
             out
         }),

@@ -3,6 +3,7 @@
 mod any_bytes;
 mod cases;
 mod guide;
+mod hot;
 mod properties;
 mod standard;
 mod two_sessions;

@@ -74,7 +74,7 @@ impl Drop for Exchange {
 }
 
 pub fn password(token: &str) -> Proof {
-    Proof::Password { username: "fund".to_owned(), password: token.to_owned() }
+    Proof::Password { username: Some("fund".to_owned()), password: token.to_owned() }
 }
 
 fn signed(token: &'static str) -> Proof {
@@ -214,7 +214,7 @@ impl Drop for QuickFix {
 }
 
 /// Where `make peers` puts QuickFIX/J and its client.
-fn peers() -> PathBuf {
+pub fn peers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/java-fix/target")
 }
 
@@ -239,7 +239,8 @@ fn quickfix_j_trades_and_gets_missed_reports() {
     let stream = Connection::from(exchange.dial());
     let mut taker = Client::connect(stream, "TAKER", password("taker"), Default::default());
     assert!(taker.next().is_err(), "fund is not the account of that token");
-    let proof = Proof::Password { username: "taker".to_owned(), password: "taker".to_owned() };
+    let proof =
+        Proof::Password { username: Some("taker".to_owned()), password: "taker".to_owned() };
     let stream = Connection::from(exchange.dial());
     let mut taker = Client::connect(stream, "TAKER", proof, Default::default());
     assert_eq!(taker.next().err(), None);

@@ -5,6 +5,7 @@
 use fix::dictionary::Dictionary;
 use fix::encode::{Body, seal};
 use fix::frame::{self, Framed};
+use fix::hot::Report;
 use fix::message::{Message, split};
 use fix::session::{Event, Now, Role, Session, Settings};
 use fix::store::{MemoryStore, Store};
@@ -47,6 +48,29 @@ fn made_of_its_fields(bytes: &[u8], begin_string: &[u8], message: Message<'_>) {
     assert_eq!(joined, bytes);
     assert_eq!(message.get(8), Some(begin_string));
     let _ = dictionary().check(message);
+    if let Some(report) = Report::of(bytes) {
+        hot_is_slow(&report, message);
+    }
+}
+
+/// What is read without a dictionary is what the message has, unless it has a field twice.
+fn hot_is_slow(report: &Report<'_>, message: Message<'_>) {
+    let hot = [
+        (8, report.begin_string),
+        (35, report.msg_type),
+        (49, report.sender),
+        (56, report.target),
+        (150, report.exec_type),
+        (11, report.id),
+        (41, report.original_id),
+        (379, report.reference),
+        (58, report.text),
+    ];
+    for (tag, value) in hot {
+        if message.fields().iter().filter(|field| field.tag == tag).count() < 2 {
+            assert_eq!(message.get(tag).unwrap_or_default(), value, "tag {tag}");
+        }
+    }
 }
 
 /// A dictionary loads or says why, and then checks a message.
