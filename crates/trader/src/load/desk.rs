@@ -193,6 +193,10 @@ impl<E: OrderProtocol> Desk<E> {
         self.sequence
     }
 
+    pub(super) fn lane_of(&self, stream: StreamId) -> usize {
+        self.lane_of_stream[stream.index()]
+    }
+
     /// From now on the lane uses this stream.
     pub(super) fn use_stream(&mut self, lane: usize, stream: StreamId, now_ns: u64) {
         if self.lane_of_stream.len() <= stream.index() {
@@ -252,8 +256,8 @@ impl<E: OrderProtocol> Desk<E> {
     #[inline]
     pub(crate) fn handle(&mut self, ready: Ready) {
         match ready {
-            Ready::Readable(stream) => self.read(self.lane_of_stream[stream.index()]),
-            Ready::Writable(stream) => self.flush_lane(self.lane_of_stream[stream.index()]),
+            Ready::Readable(stream) => self.read(self.lane_of(stream)),
+            Ready::Writable(stream) => self.flush_lane(self.lane_of(stream)),
             Ready::Incoming => {}
         }
     }
@@ -285,10 +289,8 @@ impl<E: OrderProtocol> Desk<E> {
                 Err(why) => return self.fail_lane(lane, &why),
             }
         }
-        // Send a pong at once.
-        if self.lanes[lane].bytes.len() > unsent_bytes && !self.lanes[lane].watched {
-            self.flush_lane(lane);
-        }
+        // Such as a pong.
+        self.send_own(lane, unsent_bytes);
         if self.has_stamps(lane) {
             self.take_stamps(lane, ended_read && decoded_bytes == read_bytes);
         }
@@ -409,13 +411,15 @@ impl<E: OrderProtocol> Desk<E> {
         self.in_flight.unanswered
     }
 
-    /// Fails the run if a connection owes replies and has been silent for too long.
+    /// Keeps sessions alive, and fails the run if a connection owes replies and has been silent for
+    /// too long.
     #[inline]
     pub(crate) fn check_silence(&mut self, now_ns: u64) {
         if now_ns < self.next_silence_check_ns {
             return;
         }
         self.next_silence_check_ns = now_ns + SILENCE_CHECK_NS;
+        self.keep_alive(now_ns);
         let silence_ns_max = match self.redial {
             None => SILENCE_NS_MAX,
             Some(_) => redial::SILENCE_NS_MAX,
@@ -460,6 +464,7 @@ impl<E: OrderProtocol> Desk<E> {
         let usage = host::thread::usage().since(self.usage);
         self.load.context_switches_involuntary = usage.context_switches_involuntary;
         self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;
+        self.log_off();
         let (stamped, times) = self.stamping.map(Stamping::finish).unzip();
         self.load.stamped = stamped;
         self.recorder.finish(self.clock.now_ns());

@@ -1,14 +1,18 @@
 //! The desk's connections, and how it writes to them.
 
 use crate::load::desk::Desk;
+use crate::load::open_loop::WAIT_NS_MAX;
 use crate::load::rows::SEND_LATENESS;
 use crate::load::session::{Message, OrderProtocol};
-use transport::{StreamId, Write};
+use transport::{Ready, StreamId, StreamRead, Write};
 
 /// Bytes that wait in a lane whose socket is full. Beyond that the desk sends nothing until the
 /// socket takes some, and messages are late. It is half of one read, so that replies are read as
 /// fast as they are caused.
 pub(super) const LANE_BYTES_MAX: usize = 32 * 1024;
+
+/// Time that the other end has for the answer to a logout.
+const LOG_OFF_NS_MAX: u64 = 500_000_000;
 
 /// One connection.
 pub(super) struct Lane {
@@ -126,5 +130,68 @@ impl<E: OrderProtocol> Desk<E> {
             }
         }
         false
+    }
+
+    /// Lets each session say that it lives, where it must.
+    pub(super) fn keep_alive(&mut self, now_ns: u64) {
+        for lane in 0..self.lanes.len() {
+            let bytes = &mut self.lanes[lane].bytes;
+            let before = bytes.len();
+            if let Err(why) = self.entry.keep_alive(lane, now_ns, bytes) {
+                return self.fail_lane(lane, &why);
+            }
+            self.send_own(lane, before);
+        }
+    }
+
+    /// Sends at once what a session has appended for itself to `before` bytes.
+    pub(super) fn send_own(&mut self, lane: usize, before: usize) {
+        if self.lanes[lane].bytes.len() > before && !self.lanes[lane].watched {
+            self.flush_lane(lane);
+        }
+    }
+
+    /// Ends each session in order, and waits a moment for the answers.
+    pub(super) fn log_off(&mut self) {
+        if self.broken || self.in_flight.unanswered > 0 {
+            return;
+        }
+        let mut now_ns = self.clock.now_ns();
+        let mut waits: Vec<bool> = Vec::with_capacity(self.lanes.len());
+        for lane in 0..self.lanes.len() {
+            let before = self.lanes[lane].bytes.len();
+            self.entry.log_off(lane, now_ns, &mut self.lanes[lane].bytes);
+            waits.push(self.lanes[lane].bytes.len() > before);
+            self.send_own(lane, before);
+        }
+        let until_ns = now_ns + LOG_OFF_NS_MAX;
+        while waits.contains(&true) && now_ns < until_ns && !self.broken {
+            self.wait(until_ns.min(now_ns + WAIT_NS_MAX));
+            for index in 0..self.ready.len() {
+                if let Ready::Readable(stream) = self.ready[index] {
+                    let lane = self.lane_of(stream);
+                    waits[lane] &= !self.is_logged_off(lane);
+                }
+            }
+            now_ns = self.clock.now_ns();
+        }
+    }
+
+    /// Reads once. Whether the lane's session has ended.
+    fn is_logged_off(&mut self, lane: usize) -> bool {
+        match self.streams.read(self.lanes[lane].stream, self.entry.space(lane)) {
+            StreamRead::Empty => false,
+            StreamRead::Closed | StreamRead::Failed(_) => true,
+            StreamRead::Bytes { n, stamp_ns } => {
+                self.entry.filled(lane, n, stamp_ns);
+                loop {
+                    match self.entry.next(lane, &mut self.lanes[lane].bytes) {
+                        Ok(Some(_)) => {}
+                        Ok(None) => return false,
+                        Err(_) => return true,
+                    }
+                }
+            }
+        }
     }
 }

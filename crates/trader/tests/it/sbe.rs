@@ -1,6 +1,6 @@
 //! A load in SBE against a real exchange.
 
-use crate::ends::quiet_exchange;
+use crate::ends::{quiet_exchange, quiet_exchange_with};
 use clock::Clock;
 use plan::process::orders::{OrdersPlan, Wire};
 use plan::tables::load::{Load, Model};
@@ -50,6 +50,23 @@ fn every_order_is_acknowledged_in_both_models() {
         assert_eq!(of("order") + of("cancel"), load.received);
         std::fs::remove_file(&plan.hlog).unwrap();
     }
+}
+
+/// Its pauses are longer than the silence that the exchange accepts.
+#[test]
+fn a_session_lives_through_the_pauses_of_a_slow_load() {
+    let limits = exchange::Limits { sbe_silence_seconds_max: 1.0, ..Default::default() };
+    let end = quiet_exchange_with(limits, Clock::calibrate());
+    let directory = tempfile::tempdir().unwrap();
+    let (rate_per_second, accounts, connections) = (0.6, 1, 1);
+    let load =
+        Load { model: Model::Open, rate_per_second, accounts, connections, ..Load::default() };
+    let plan = OrdersPlan { seconds: 3.4, ..plan(&end.target, &directory, load) };
+    let result = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
+    assert!(result.complete, "{:?}", result.failures);
+    let load = &result.load;
+    let sent = load.sent + load.warm_up_sent;
+    assert!(sent >= 2 && load.received == load.sent && load.unexpected == 0, "{load:?}");
 }
 
 #[test]

@@ -94,6 +94,18 @@ pub trait OrderProtocol {
     /// If the stream can't be decoded any more, in words.
     fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String>;
 
+    /// Appends what the lane's session must send now although nothing came: a heartbeat. Called ten
+    /// times a second while the load runs.
+    ///
+    /// # Errors
+    /// If the other end has been silent for too long, in words.
+    fn keep_alive(&mut self, _lane: usize, _now_ns: u64, _out: &mut Vec<u8>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The run is over: appends what ends the lane's session in order.
+    fn log_off(&mut self, _lane: usize, _now_ns: u64, _out: &mut Vec<u8>) {}
+
     /// The other end's stamps in the reply that [`OrderProtocol::next`] gave last, on the clock of
     /// the plan.
     fn stamps(&self) -> Option<EchoStamps> {

@@ -11,7 +11,9 @@ use transport::echo::Inbound;
 use wire::Decimal;
 use wire::reply::{self, DoneStatus};
 use wire::request::CreateOrder;
-use wire::sbe::client::{Logon, encode_cancel_order, encode_logon, encode_new_order};
+use wire::sbe::client::{
+    Logon, encode_cancel_order, encode_heartbeat, encode_logon, encode_new_order,
+};
 use wire::sbe::exchange::{ExchangeMessage, Names, decode_exchange};
 use wire::sbe::{FRAME_HEAD_BYTES, MESSAGE_HEAD_BYTES, split};
 
@@ -37,6 +39,10 @@ struct Lane {
     codes: Vec<String>,
     /// The last request's number.
     sent: u64,
+    /// The same when `keep_alive` last looked, and since when nothing was sent, ns.
+    pause: (u64, Option<u64>),
+    /// The longest silence that the exchange accepts, ns; 0: any.
+    silence_ns_max: u64,
     /// The messages without number and client id.
     order: Vec<u8>,
     cancel: Vec<u8>,
@@ -134,6 +140,21 @@ impl OrderProtocol for Sbe {
         Ok(Some(ReceivedReply { reply, first_byte_ns, bytes: frame.len() }))
     }
 
+    fn keep_alive(&mut self, lane: usize, now_ns: u64, out: &mut Vec<u8>) -> Result<(), String> {
+        let lane = &mut self.lanes[lane];
+        match lane.pause {
+            (sent, Some(since_ns)) if sent == lane.sent => {
+                let is_long = now_ns.saturating_sub(since_ns) >= lane.silence_ns_max / 2;
+                if is_long && lane.silence_ns_max > 0 {
+                    encode_heartbeat(out, lane.sent + 1);
+                    lane.pause.1 = Some(now_ns);
+                }
+            }
+            _ => lane.pause = (lane.sent, Some(now_ns)),
+        }
+        Ok(())
+    }
+
     fn first_complaint(&self) -> Option<&str> {
         self.replies.complaint.as_deref()
     }
@@ -168,6 +189,7 @@ impl Lane {
             match message.map_err(io::Error::other)? {
                 ExchangeMessage::LogonAccepted(accepted) => {
                     instruments = Some(usize::from(accepted.instruments));
+                    self.silence_ns_max = u64::from(accepted.heartbeat_ms) * 1_000_000;
                 }
                 ExchangeMessage::Instrument(one) => self.codes.push(one.code.to_owned()),
                 ExchangeMessage::Terminate { reason } => {

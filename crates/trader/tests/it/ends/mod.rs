@@ -101,8 +101,13 @@ pub fn exchange_with(feed: Feed, clock: Clock, flow: Flow, harm: Inject) -> End 
 
 /// An exchange with an empty book.
 pub fn quiet_exchange(clock: Clock) -> End {
-    serve_in_thread(clock, Inject::default(), || {
-        let config = Config { start_book: StartBook::Empty, ..Config::default() };
+    quiet_exchange_with(exchange::Limits::default(), clock)
+}
+
+/// As [`quiet_exchange`], with these limits.
+pub fn quiet_exchange_with(limits: exchange::Limits, clock: Clock) -> End {
+    serve_in_thread(clock, Inject::default(), move || {
+        let config = Config { start_book: StartBook::Empty, limits, ..Config::default() };
         let exchange = Exchange::new(config).unwrap();
         let limits = exchange.limits().serve();
         (exchange, limits)
