@@ -4,7 +4,7 @@ use crate::cli::ExchangeArguments;
 use crate::plant;
 use clap::{Args, FromArgMatches};
 use host::Cores;
-use plan::process::exchange::{End, ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
+use plan::process::exchange::{End, ExchangePlan, FixPlan, FollowerPlan, JournalPlan, StandbyPlan};
 use std::path::PathBuf;
 
 /// The arguments that a run's plan stands for.
@@ -30,6 +30,13 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
             arguments.connections_max = Some(book.connections_max);
             arguments.replay_inputs_max = book.replay_inputs_max;
             arguments.inject = book.inject.words();
+            if let Some(FixPlan { listen, store, core }) = book.fix {
+                arguments.fix.fix = Some(listen);
+                arguments.fix.fix_store = Some(PathBuf::from(store));
+                arguments.fix.fix_core = core;
+                // Without a core of its own it would spin on one of those it serves.
+                arguments.fix.fix_backend = core.is_none().then(|| "block".to_owned());
+            }
             if let Some(JournalPlan { directory, follower, standby }) = book.journal {
                 arguments.journal = Some(PathBuf::from(directory));
                 if let Some(FollowerPlan { address, mode }) = follower {

@@ -55,9 +55,12 @@ impl FixThread {
         // A session has a connection to its client, one to the exchange, and a file.
         let connections_max = settings.limits.connections_max as u64;
         raise_descriptors(connections_max + 3 * connections_max);
-        let backend = transport::backend(&arguments.backend)?;
+        let backend = match &arguments.fix.fix_backend {
+            None => transport::backend(&arguments.backend)?,
+            Some(name) => transport::backend(name).context("--fix-backend")?,
+        };
         let acceptor = secure.map(Secure::acceptor);
-        let listener = bind(listen)?;
+        let listener = bind(listen).context("--fix")?;
         let address = listener.local_addr()?;
         let target = target(exchange, secure);
         let core = arguments.fix.fix_core;

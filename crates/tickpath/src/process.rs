@@ -108,7 +108,7 @@ pub(crate) fn reserve(address: &str) -> anyhow::Result<OwnedFd> {
             ErrorKind::AddrNotAvailable => {
                 "this machine has no such address: `ip address` lists them"
             }
-            _ => "write --listen HOST:PORT with a port from 0 to 65535",
+            _ => "write HOST:PORT with a port from 0 to 65535",
         };
         anyhow!("cannot listen on {address}: {error}; {advice}")
     })

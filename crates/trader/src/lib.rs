@@ -4,7 +4,7 @@
 //!   load::{open_loop, ping_pong}   the two load models: which message is due when
 //!        └─ load::desk             connections, messages in flight, the two stamps, the recorder
 //!             ├─ in_flight         messages that were sent and not answered yet
-//!             └─ session           encodes orders: `websocket` (JSON) or `raw` (the floor)
+//!             └─ session           encodes orders: `websocket` (JSON), `sbe`, `fix`, `raw` (floor)
 //! ```
 //!
 //! Or it follows a feed and trades on it, and stamps each stage of a tick's path:

@@ -202,12 +202,29 @@ fn errors_say_what_why_and_what_to_try() {
             "subject.rust.dialect = sbe: a session has one account; set load.connections = load.accounts"
         ],
     );
+    let one = ["subject.rust.dialect=fix", "load.accounts=1", "load.connections=1"];
+    complains(
+        &[&one[..], &["exchange.backend=af_xdp", "network=veth"]].concat(),
+        expect![
+            "subject.rust.dialect = fix: an exchange accepts FIX over sockets of the kernel; set exchange.backend to spin"
+        ],
+    );
     complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
     complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
     let error = Scenario::find("no-such", &[]).unwrap_err().to_string();
     assert!(error.contains("order-to-ack, ping-pong"), "{error}");
     let error = Scenario::find("order-to-ack", &["load.rat=1".to_owned()]).unwrap_err();
     assert!(error.to_string().contains("there is no \"rat\" in load.rat"), "{error}");
+}
+
+/// It would send JSON to the FIX port, or FIX to the other.
+#[test]
+fn an_exchange_that_runs_is_asked_for_fix_alone() {
+    let error = Scenario::find("dialects", &["exchange.start=false".to_owned()]).unwrap_err();
+    expect!["subject.fix.dialect = fix: an exchange that runs already has another address for FIX; measure it in a run of its own"]
+        .assert_eq(&error.to_string());
+    let alone = ["exchange.start=false", "subject.rust.dialect=fix"].map(str::to_owned);
+    Scenario::find("ping-pong", &alone).unwrap();
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `order-entry`: orders and cancels to an exchange, and their acks.
 
+use crate::backend;
 use crate::intensity::INTENSITIES;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
@@ -27,6 +28,18 @@ fn check_failure(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioE
     require(shows, "use load.model = \"open\", whose schedule shows the gap, without stamp_every")?;
     let is_near = scenario.follower.round_trip_us == 0;
     Ok(require(is_near, "a standby is no planted distance away; set follower.round_trip_us = 0")?)
+}
+
+/// FIX has a port and a thread of its own.
+fn check_fix(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+    let (key, name) = (key_of(subject, "dialect"), subject.dialect.name());
+    let has_sockets = !backend::is_below(&scenario.exchange.backend);
+    let why = "an exchange accepts FIX over sockets of the kernel; set exchange.backend to spin";
+    require(has_sockets, &key, name, why)?;
+    let is_alone = scenario.subject.iter().all(|one| one.dialect == Dialect::Fix);
+    let why =
+        "an exchange that runs already has another address for FIX; measure it in a run of its own";
+    Ok(require(scenario.exchange.start || is_alone, &key, name, why)?)
 }
 
 impl Measurement for Orders {
@@ -121,6 +134,9 @@ impl Measurement for Orders {
             let (key, name) = (key_of(subject, "dialect"), subject.dialect.name());
             let why = "a session has one account; set load.connections = load.accounts";
             require(scenario.load.connections == scenario.load.accounts, &key, name, why)?;
+        }
+        if subject.dialect == Dialect::Fix {
+            check_fix(scenario, subject)?;
         }
         checks::client(scenario, subject)?;
         Ok(checks::stamps(scenario, subject)?)

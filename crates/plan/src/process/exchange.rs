@@ -60,8 +60,22 @@ pub struct BookPlan {
     pub replay_inputs_max: u64,
     /// Its journal, if it has one.
     pub journal: Option<JournalPlan>,
+    /// Its FIX port, if it has one.
+    pub fix: Option<FixPlan>,
     /// Faults to inject.
     pub inject: Inject,
+}
+
+/// The thread of an exchange that accepts FIX.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FixPlan {
+    /// `HOST:PORT` to listen on; port 0: any free one.
+    pub listen: String,
+    /// The directory of its sessions' messages.
+    pub store: String,
+    /// Its core; `None`: not pinned, and it sleeps while nothing comes.
+    pub core: Option<usize>,
 }
 
 /// The journal of an exchange, in mode sync.
@@ -138,6 +152,11 @@ mod tests {
                     mode: "sync".to_owned(),
                 }),
                 standby: Some(StandbyPlan { listen: "127.0.0.1:0".to_owned(), silence_ms: 500 }),
+            }),
+            fix: Some(FixPlan {
+                listen: "127.0.0.1:0".to_owned(),
+                store: "/tmp/fix".to_owned(),
+                core: Some(3),
             }),
             inject: Inject { delay_us: 5, ..Inject::default() },
         };

@@ -21,6 +21,8 @@ pub enum Wire {
     WebsocketJson,
     /// SBE, as docs/internals/sbe.md defines it.
     Sbe,
+    /// FIX 4.4, as docs/guide/fix.md defines it.
+    Fix,
     /// The raw echo, with messages of these lengths.
     Raw(MessageBytes),
     /// The raw echo; orders and cancels alike are requests, in one series.
@@ -83,6 +85,7 @@ impl From<Dialect> for Wire {
         match dialect {
             Dialect::Json => Wire::WebsocketJson,
             Dialect::Sbe => Wire::Sbe,
+            Dialect::Fix => Wire::Fix,
         }
     }
 }
@@ -154,7 +157,7 @@ impl OrdersPlan {
         self.load.check()?;
         self.inject.check()?;
         require(
-            self.tls.is_none() || matches!(self.wire, Wire::WebsocketJson | Wire::Sbe),
+            self.tls.is_none() || matches!(self.wire, Wire::WebsocketJson | Wire::Sbe | Wire::Fix),
             "tls",
             "set",
             "a raw echo has no TLS",
@@ -194,6 +197,7 @@ mod tests {
         for (wire, inject) in [
             (Wire::WebsocketJson, dropping),
             (Wire::Sbe, Inject::default()),
+            (Wire::Fix, Inject::default()),
             (Wire::Raw(bytes), Inject::default()),
             (Wire::Requests(bytes), Inject::default()),
             (Wire::Bare(bytes), Inject::default()),

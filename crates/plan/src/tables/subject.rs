@@ -17,6 +17,8 @@ pub enum Dialect {
     Json,
     /// SBE over TCP.
     Sbe,
+    /// FIX 4.4.
+    Fix,
 }
 
 impl Dialect {
@@ -25,6 +27,7 @@ impl Dialect {
         match self {
             Dialect::Json => "json",
             Dialect::Sbe => "sbe",
+            Dialect::Fix => "fix",
         }
     }
 }
@@ -53,7 +56,7 @@ pub struct Subject {
     /// Whether it and the exchange that is started for it speak TLS; so do all where the scenario's
     /// `tls` is set.
     pub tls: bool,
-    /// Dialect of its orders: `json` or `sbe`. A client that lacks it ends with an error.
+    /// Dialect of its orders: `json`, `sbe` or `fix`. A client that lacks it ends with an error.
     pub dialect: Dialect,
     /// Whether the exchange that is started for it has a journal, and a follower.
     pub replicate: Replicate,

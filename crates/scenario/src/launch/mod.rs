@@ -20,8 +20,11 @@ use clock::Clock;
 use host::network::Networks;
 use noise::occupancy::Occupancy;
 use plan::Measure;
-use plan::process::exchange::{BookPlan, End, ExchangePlan, FlowPlan, JournalPlan, PublishPlan};
+use plan::process::exchange::{
+    BookPlan, End, ExchangePlan, FixPlan, FlowPlan, JournalPlan, PublishPlan,
+};
 use plan::tables::network::Protocol;
+use plan::tables::subject::Dialect;
 use plan::trust::Trust;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
@@ -80,6 +83,9 @@ pub(crate) struct Ready {
     /// The certificate that it made for itself, in PEM.
     #[serde(default)]
     pub certificate: Option<String>,
+    /// Where it accepts FIX.
+    #[serde(default)]
+    pub fix: Option<String>,
     /// The stack below it, unless that is the kernel's.
     #[serde(default)]
     pub stack: Option<String>,
@@ -118,9 +124,12 @@ impl Launch<'_> {
                 let Conduct { connect, connect_floor, .. } = self.conduct;
                 let known = if self.entrant.is_floor { connect_floor } else { connect };
                 let address = known.clone().unwrap_or_default();
-                (None, Ready { address, clock: None, certificate: None, stack: None })
+                (None, Ready { address, clock: None, certificate: None, fix: None, stack: None })
             }
         };
+        if let Some(fix) = ready.fix.take() {
+            ready.address = fix;
+        }
         let stack = ready.stack.as_ref().map(|stack| format!("exchange: {stack}"));
         if let Some(Standby { clients, .. }) = &standby {
             ready.address = format!("{},{clients}", ready.address);
@@ -135,6 +144,10 @@ impl Launch<'_> {
                 Some(self.end_exchange(next))
             }
         };
+        if self.speaks_fix() {
+            // It was only for the sessions of this run.
+            let _ = std::fs::remove_dir_all(self.fix_store());
+        }
         let followed = replica.map_or(Ok(()), |replica| self.end_replica(replica));
         let mut outcome = outcome?;
         let load = &mut outcome.result.load;
@@ -222,7 +235,7 @@ impl Launch<'_> {
             listen: format!("{own}:0"),
             backend: spec.backend.clone(),
             scheduling: spec.scheduling,
-            cores: self.placed.exchange.clone(),
+            cores: self.placed.exchange.iter().copied().take(1 + spec.gateways as usize).collect(),
             // The floor has them too: it is the path without the exchange's own work.
             gateways: spec.gateways as usize,
             end: match (self.conduct.has_echo(self.entrant), self.entrant.is_bare) {
@@ -252,8 +265,28 @@ impl Launch<'_> {
             connections_max: self.conduct.scenario.load.connections.max(CONNECTIONS_MAX_DEFAULT),
             replay_inputs_max: spec.replay_inputs_max,
             journal,
+            fix: self.speaks_fix().then(|| self.fix_plan()),
             inject: spec.inject.clone(),
         }
+    }
+
+    fn speaks_fix(&self) -> bool {
+        self.entrant.dialect == Dialect::Fix && !self.entrant.is_floor
+    }
+
+    /// The FIX thread has the core behind the gateways'.
+    fn fix_plan(&self) -> FixPlan {
+        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+        let gateways = self.conduct.scenario.exchange.gateways as usize;
+        FixPlan {
+            listen: format!("{own}:0"),
+            store: self.fix_store().display().to_string(),
+            core: self.placed.exchange.get(1 + gateways).copied(),
+        }
+    }
+
+    fn fix_store(&self) -> PathBuf {
+        self.path.join(format!("{:03}.{}.fix", self.number, self.entrant.name))
     }
 
     /// Ends the process at the other end; its last line.

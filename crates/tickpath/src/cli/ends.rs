@@ -116,6 +116,9 @@ pub(crate) struct FixArguments {
     /// Core for the FIX thread (default: the kernel places it)
     #[arg(long, value_name = "CORE", requires = "fix")]
     pub fix_core: Option<usize>,
+    /// How the FIX thread waits: a name of --backend (default: that of --backend)
+    #[arg(long, value_name = "NAME", requires = "fix")]
+    pub fix_backend: Option<String>,
 }
 
 #[derive(Args)]

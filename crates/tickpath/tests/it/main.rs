@@ -18,6 +18,7 @@ mod engine;
 mod failover;
 mod fan_out;
 mod fix;
+mod fix_trader;
 mod gateway_process;
 mod gateways;
 mod guides;

@@ -9,6 +9,7 @@ use crate::load::progress::Teller;
 use crate::load::redial::{self, Redial};
 use crate::load::rows::{Rows, series};
 use crate::load::session::OrderProtocol;
+use crate::load::session::fix::Fix;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
@@ -180,6 +181,7 @@ fn measure(
     match plan.wire {
         Wire::WebsocketJson => measure_over(plan, stop, clocks, WebSocket::new(plan), reporter),
         Wire::Sbe => measure_over(plan, stop, clocks, Sbe::new(plan), reporter),
+        Wire::Fix => measure_over(plan, stop, clocks, Fix::new(plan, clock), reporter),
         Wire::Raw(bytes) | Wire::Requests(bytes) => {
             measure_over(plan, stop, clocks, Raw::new(bytes, lanes, false), reporter)
         }

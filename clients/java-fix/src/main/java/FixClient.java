@@ -15,7 +15,7 @@ import quickfix.SocketInitiator;
  * A client of the exchange's FIX port by QuickFIX/J, for tests: lines on stdin become messages, and
  * messages lines on stdout. See README.md.
  */
-public final class FixClient implements Application {
+public final class FixClient extends FixPeer {
     private final String token;
 
     private FixClient(String token) {
@@ -60,40 +60,6 @@ public final class FixClient implements Application {
         return initiator;
     }
 
-    private static Message message(String line) {
-        Message message = new Message();
-        for (String pair : line.split("\\|")) {
-            int at = pair.indexOf('=');
-            int tag = Integer.parseInt(pair.substring(0, at));
-            String value = pair.substring(at + 1);
-            if (tag == 35) {
-                message.getHeader().setString(tag, value);
-            } else if (value.equals("@")) {
-                message.setUtcTimeStamp(tag, java.time.LocalDateTime.now(java.time.ZoneOffset.UTC));
-            } else {
-                message.setString(tag, value);
-            }
-        }
-        return message;
-    }
-
-    private static synchronized void say(String line) {
-        System.out.println(line.replace('\u0001', '|'));
-    }
-
-    @Override
-    public void onCreate(SessionID id) {}
-
-    @Override
-    public void onLogon(SessionID id) {
-        say("logon");
-    }
-
-    @Override
-    public void onLogout(SessionID id) {
-        say("logout");
-    }
-
     @Override
     public void toAdmin(Message message, SessionID id) {
         try {
@@ -104,14 +70,6 @@ public final class FixClient implements Application {
             throw new IllegalStateException(missing);
         }
     }
-
-    @Override
-    public void fromAdmin(Message message, SessionID id) {
-        say("admin " + message);
-    }
-
-    @Override
-    public void toApp(Message message, SessionID id) {}
 
     @Override
     public void fromApp(Message message, SessionID id) {

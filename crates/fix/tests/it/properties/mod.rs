@@ -53,7 +53,7 @@ fn made_of_its_fields(bytes: &[u8], begin_string: &[u8], message: Message<'_>) {
     }
 }
 
-/// What is read without a dictionary is what the message has, unless it has a field twice.
+/// A field that is read without a dictionary is the message's, unless the message has it twice.
 fn hot_is_slow(report: &Report<'_>, message: Message<'_>) {
     let hot = [
         (8, report.begin_string),

@@ -1,6 +1,7 @@
 //! Encodes the load's orders and decodes their replies, with one implementation per wire. The desk
 //! knows no other difference between the exchange and the floor.
 
+pub(super) mod fix;
 pub(super) mod raw;
 pub(super) mod sbe;
 pub(super) mod websocket;

@@ -1,0 +1,52 @@
+import quickfix.Application;
+import quickfix.Message;
+import quickfix.SessionID;
+
+/** The common part of both ends: messages as lines, and lines on stdout. See README.md. */
+abstract class FixPeer implements Application {
+    /** The message of `35=D|11=a|…`; `@` is the time now. */
+    static Message message(String line) {
+        Message message = new Message();
+        for (String pair : line.split("\\|")) {
+            int at = pair.indexOf('=');
+            int tag = Integer.parseInt(pair.substring(0, at));
+            String value = pair.substring(at + 1);
+            if (tag == 35) {
+                message.getHeader().setString(tag, value);
+            } else if (value.equals("@")) {
+                message.setUtcTimeStamp(tag, java.time.LocalDateTime.now(java.time.ZoneOffset.UTC));
+            } else {
+                message.setString(tag, value);
+            }
+        }
+        return message;
+    }
+
+    static synchronized void say(String line) {
+        System.out.println(line.replace('\u0001', '|'));
+    }
+
+    @Override
+    public void onCreate(SessionID id) {}
+
+    @Override
+    public void onLogon(SessionID id) {
+        say("logon");
+    }
+
+    @Override
+    public void onLogout(SessionID id) {
+        say("logout");
+    }
+
+    @Override
+    public void toAdmin(Message message, SessionID id) {}
+
+    @Override
+    public void fromAdmin(Message message, SessionID id) {
+        say("admin " + message);
+    }
+
+    @Override
+    public void toApp(Message message, SessionID id) {}
+}

@@ -1,0 +1,176 @@
+//! The trader over FIX as a whole process: judged in a run like the other dialects, and against a
+//! foreign server, QuickFIX/J.
+
+use crate::fix::peers;
+use crate::support::*;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// What TLS 1.3 adds to a message.
+const TLS_RECORD_BYTES: u64 = 22;
+
+/// Two sessions: every message is answered, and the exchange's counts are the trader's.
+fn are_judged_like_the_others(sets: &[&str]) {
+    let runs = tempfile::tempdir().unwrap();
+    let scenario = runs.path().join("fix.toml");
+    let text = "name = \"fix\"\nkind = \"order-entry\"\nruns = 1\nwarm_up_seconds = 0.1\n\
+                seconds = 0.5\nfloor_seconds = 0.2\nhiccup_seconds = 0.0\n\
+                [exchange]\nbackend = \"block\"\n\
+                [[subject]]\nname = \"rust\"\nbackend = \"block\"\ndialect = \"fix\"\n";
+    std::fs::write(&scenario, text).unwrap();
+    let out = runs.path().join("runs");
+    let done = tickpath()
+        .args(["run", &scenario.display().to_string(), "--quiet", "--out"])
+        .arg(&out)
+        .args(sets.iter().flat_map(|set| ["--set", set]))
+        .output()
+        .unwrap();
+    let said = text_of(&done);
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{said}");
+    let directory = only_run(&out);
+    let record = record(&directory);
+    assert!(!is_void(&record), "{sets:?}: {}", record["void_because"]);
+    for held in ["complete", "replies", "recorded", "accepted", "accounted", "state"] {
+        let rule = rule(&record, &format!("rust.{held}"));
+        assert_eq!(rule["verdict"], "held", "{rule}");
+    }
+    let load = |index: usize| record["subjects"][index]["load"].clone();
+    assert!(load(0)["sent"].as_u64().unwrap() > 0, "{record}");
+    assert_eq!(record["subjects"][0]["dialect"], "fix");
+    let bytes = |index: usize| load(index)["message_bytes"]["order"].as_u64().unwrap();
+    let record_bytes = if record["subjects"][0]["tls"] == true { TLS_RECORD_BYTES } else { 0 };
+    assert_eq!(bytes(1), bytes(0) + record_bytes, "the floor's bytes");
+    let left = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+    assert_eq!(left.filter(|path| path.is_dir()).count(), 0, "the sessions' store is gone");
+}
+
+#[test]
+fn orders_in_fix_are_judged_like_the_others() {
+    are_judged_like_the_others(&[
+        "load.accounts=2",
+        "load.connections=2",
+        "load.rate_per_second=500",
+    ]);
+}
+
+#[test]
+fn orders_in_fix_over_tls_are_judged_like_the_others() {
+    let ping_pong = ["load.model=ping-pong", "load.accounts=2", "load.connections=2"];
+    are_judged_like_the_others(&[&ping_pong[..], &["tls=true"]].concat());
+}
+
+/// QuickFIX/J as an exchange.
+struct Server {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    port: String,
+}
+
+impl Server {
+    /// It knows these clients.
+    fn start(comp_ids: &[&str]) -> Server {
+        let mut child = Command::new("java")
+            .arg("-cp")
+            .arg(format!("{0}/java-fix.jar:{0}/lib/*", peers().display()))
+            .arg("FixServer")
+            .arg(peers().join("standard/FIX44.xml"))
+            .args(comp_ids)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut server = Server { child, lines, port: String::new() };
+        let line = server.read("listening ");
+        server.port = line.rsplit(' ').next().unwrap().to_owned();
+        server
+    }
+
+    /// The next line that begins so.
+    fn read(&mut self, start: &str) -> String {
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "no line begins with {start}");
+            if line.starts_with(start) {
+                return line.trim_end().to_owned();
+            }
+            assert!(!line.contains("|35=3|"), "we sent a Reject: {line}");
+            assert!(!line.starts_with("unexpected"), "{line}");
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A load against that port; its result or its errors.
+fn trade(port: &str, sets: &[&str]) -> Result<Value, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let done = tickpath()
+        .args(["trade", "ping-pong", "--quiet", "--connect", &format!("127.0.0.1:{port}")])
+        .args(["--set", "exchange.start=false", "--set", "seconds=0.5"])
+        .args(["--set", "warm_up_seconds=0.1", "--set", "subject.rust.dialect=fix"])
+        .args(["--set", "subject.rust.backend=block", "--hlog"])
+        .arg(folder.path().join("1.hlog"))
+        .args(sets.iter().flat_map(|set| ["--set", set]))
+        .output()
+        .unwrap();
+    match serde_json::from_slice(&done.stdout) {
+        Ok(result) => Ok(result),
+        Err(_) => Err(text_of(&done)),
+    }
+}
+
+/// It takes our Logon, our orders and our cancels by the dictionary of all of FIX 4.4, has its test
+/// request answered, and sees an orderly Logout.
+#[test]
+fn quickfix_j_as_the_exchange_takes_our_orders() {
+    if !peers().join("java-fix.jar").exists() {
+        testing::skip!(JavaPeers, "no QuickFIX/J: see clients/java-fix/README.md");
+    }
+    let mut server = Server::start(&["TRADER-3001"]);
+    let result = trade(&server.port, &[]).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(result["complete"], true, "{result}");
+    let load = &result["load"];
+    let all = load["sent"].as_u64().unwrap() + load["warm_up_sent"].as_u64().unwrap();
+    assert!(all >= 2, "an order and its cancel: {result}");
+    assert_eq!(load["received"], load["sent"]);
+    for none in ["lost", "rejected", "unexpected", "duplicated", "out_of_order"] {
+        assert_eq!(load[none].as_u64().unwrap_or(0), 0, "{none}: {result}");
+    }
+    let logon = server.read("admin 8=FIX.4.4");
+    for field in ["35=A", "49=TRADER-3001", "56=TICKPATH", "141=Y", "554=3001", "108=30"] {
+        assert!(logon.contains(&format!("|{field}|")), "no {field} in {logon}");
+    }
+    server.read("logon");
+    let heartbeat = server.read("admin ");
+    assert!(
+        heartbeat.contains("|35=0|") && heartbeat.contains("|112=are-you-there|"),
+        "{heartbeat}"
+    );
+    let logout = server.read("admin ");
+    assert!(logout.contains("|35=5|"), "{logout}");
+    let counts = format!("logout of TRADER-3001 orders {0} cancels {0}", all / 2);
+    assert_eq!(server.read("logout of"), counts);
+}
+
+/// It knows only one of the two sessions.
+#[test]
+fn a_logon_that_nobody_answers_is_an_error_with_advice() {
+    if !peers().join("java-fix.jar").exists() {
+        testing::skip!(JavaPeers, "no QuickFIX/J: see clients/java-fix/README.md");
+    }
+    let server = Server::start(&["SOMEBODY"]);
+    let why = trade(&server.port, &[]).unwrap_err();
+    assert!(why.contains("without an answer to the Logon"), "{why}");
+}
+
+fn text_of(done: &std::process::Output) -> String {
+    text(&done.stdout) + &text(&done.stderr)
+}

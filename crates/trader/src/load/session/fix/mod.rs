@@ -1,0 +1,255 @@
+//! Orders in FIX 4.4, as docs/guide/fix.md defines it: one session for each connection.
+//!
+//! New orders and cancels are forms that are filled in place, and plain reports are read without a
+//! dictionary (`fix::hot`). Everything else goes through the session: logon, heartbeats, test
+//! requests, resends, logout.
+
+mod log_on;
+mod replies;
+
+use self::log_on::log_on;
+use self::replies::Replies;
+use crate::load::session::{Message, OrderProtocol, ReceivedReply};
+use crate::session::form::CLIENT_ID_BYTES;
+use crate::session::web::{ClientIds, nonce};
+use clock::Clock;
+use fix::dictionary::Dictionary;
+use fix::encode::Body;
+use fix::frame::{self, Framed};
+use fix::hot::{Form, Report};
+use fix::session::{Event, Now, Proof, Role, Session, Settings};
+use fix::store::MemoryStore;
+use plan::process::orders::OrdersPlan;
+use std::io;
+use std::sync::Arc;
+use transport::Blocking;
+use transport::echo::Inbound;
+use wire::request::Side;
+
+/// CompID of the exchange: the default of `tickpath exchange --fix-comp-id`.
+const EXCHANGE_COMP_ID: &str = "TICKPATH";
+/// Our heartbeat interval, s.
+const HEARTBEAT_SECONDS: u64 = 30;
+/// The longest message, so that a reply fits into the buffer of a connection.
+const MESSAGE_BYTES_MAX: usize = 8 * 1024;
+/// Where a client id has the digit that tells a cancel's own id from its order's.
+const CANCEL_AT: usize = 12;
+
+const CL_ORD_ID: u32 = 11;
+const ORDER_QTY: u32 = 38;
+const ORD_TYPE: u32 = 40;
+const ORIG_CL_ORD_ID: u32 = 41;
+const PRICE: u32 = 44;
+const SIDE: u32 = 54;
+const SYMBOL: u32 = 55;
+const TRANSACT_TIME: u32 = 60;
+
+pub(crate) struct Fix {
+    clock: Clock,
+    /// UTC less the clock, ns.
+    utc_offset_ns: u64,
+    first_token: u64,
+    dictionary: Arc<Dictionary>,
+    order: OrderFields,
+    /// By connection, each of which has the account of the same number.
+    lanes: Vec<Lane>,
+    replies: Replies,
+}
+
+/// The fields that all orders of the load share.
+struct OrderFields {
+    instrument: String,
+    side: char,
+    price: String,
+    amount: String,
+}
+
+/// One connection and its session.
+#[derive(Default)]
+struct Lane {
+    inbound: Inbound,
+    /// Once it has logged on.
+    session: Option<LoggedOn>,
+}
+
+struct LoggedOn {
+    session: Session<MemoryStore>,
+    order: Form,
+    cancel: Form,
+}
+
+impl Fix {
+    pub(crate) fn new(plan: &OrdersPlan, clock: Clock) -> Fix {
+        let load = &plan.load;
+        let side = match load.parsed_side().expect("the load was checked") {
+            Side::Buy => '1',
+            Side::Sell => '2',
+        };
+        let order = OrderFields {
+            instrument: load.instrument.clone(),
+            side,
+            price: load.price.clone(),
+            amount: load.amount.clone(),
+        };
+        Fix {
+            clock,
+            utc_offset_ns: clock::steady_wall_ns().saturating_sub(clock.now_ns()),
+            first_token: load.first_token,
+            dictionary: Arc::new(Dictionary::tickpath()),
+            order,
+            lanes: (0..load.connections).map(|_| Lane::default()).collect(),
+            replies: Replies { client_ids: ClientIds::new(nonce()), complaint: None },
+        }
+    }
+
+    #[inline]
+    fn at(&self, steady_ns: u64) -> Now {
+        Now { steady_ns, utc_ns: steady_ns + self.utc_offset_ns }
+    }
+
+    /// A session of its own for each account, whose numbers begin with 1 in each run.
+    fn session(&self, token: &str) -> Session<MemoryStore> {
+        let comp_id = format!("TRADER-{token}");
+        let settings = Settings {
+            heartbeat_seconds: HEARTBEAT_SECONDS,
+            resets_at_logon: true,
+            proof: Proof::Password { username: None, password: token.to_owned() },
+            ..Settings::new(Role::Initiator, &comp_id, EXCHANGE_COMP_ID)
+        };
+        Session::new(settings, Arc::clone(&self.dictionary), MemoryStore::default())
+    }
+}
+
+impl OrderProtocol for Fix {
+    fn log_on(
+        &mut self,
+        lane: usize,
+        stream: &mut dyn Blocking,
+        accounts: &[usize],
+    ) -> io::Result<()> {
+        let [account] = *accounts else {
+            return Err(io::Error::other(format!(
+                "{} accounts on one connection, but a session of FIX has one: give each its own \
+                 (load.connections = load.accounts)",
+                accounts.len()
+            )));
+        };
+        let mut session = self.session(&(self.first_token + account as u64).to_string());
+        let (clock, offset_ns) = (self.clock, self.utc_offset_ns);
+        let now = || {
+            let steady_ns = clock.now_ns();
+            Now { steady_ns, utc_ns: steady_ns + offset_ns }
+        };
+        let lane = &mut self.lanes[lane];
+        lane.inbound.reset();
+        log_on(&mut session, &mut lane.inbound, stream, now)?;
+        let (order, cancel) = forms(&session, &self.order);
+        lane.session = Some(LoggedOn { session, order, cancel });
+        Ok(())
+    }
+
+    #[inline]
+    fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
+        let now = self.at(self.clock.now_ns());
+        let Some(lane) = &mut self.lanes[account].session else { return };
+        // A store in memory does not fail.
+        let Ok(seq) = lane.session.sent_hot(now.steady_ns) else { return };
+        let id = self.replies.client_ids.of(number);
+        match message {
+            Message::Order => lane.order.fill(out, seq, now.utc_ns, &[id]),
+            Message::Cancel => {
+                lane.cancel.fill(out, seq, now.utc_ns, &[id, &cancel_id(id)]);
+            }
+        }
+    }
+
+    fn space(&mut self, lane: usize) -> &mut [u8] {
+        self.lanes[lane].inbound.space()
+    }
+
+    fn filled(&mut self, lane: usize, n: usize, stamp_ns: u64) {
+        self.lanes[lane].inbound.filled(n, stamp_ns);
+    }
+
+    #[inline]
+    fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
+        let offset_ns = self.utc_offset_ns;
+        let Lane { inbound, session } = &mut self.lanes[lane];
+        let Some((message, first_byte_ns)) = inbound.take_by(whole)? else { return Ok(None) };
+        let Some(LoggedOn { session, .. }) = session else { return Ok(None) };
+        let bytes = message.len();
+        if let Some(report) = Report::of(message)
+            && session.take_hot(&report, first_byte_ns).map_err(|error| error.to_string())?
+        {
+            let reply = self.replies.meaning(&report);
+            return Ok(Some(ReceivedReply { reply, first_byte_ns, bytes }));
+        }
+        let steady_ns = self.clock.now_ns();
+        let now = Now { steady_ns, utc_ns: steady_ns + offset_ns };
+        let reply = self.replies.through_session(session, message, now, out)?;
+        Ok(Some(ReceivedReply { reply, first_byte_ns, bytes }))
+    }
+
+    fn keep_alive(&mut self, lane: usize, now_ns: u64, out: &mut Vec<u8>) -> Result<(), String> {
+        let now = self.at(now_ns);
+        let Some(LoggedOn { session, .. }) = &mut self.lanes[lane].session else { return Ok(()) };
+        match session.poll(now, out).map_err(|error| error.to_string())? {
+            Some(Event::End(why)) => Err(format!("the session of FIX has ended: {why}")),
+            _ => Ok(()),
+        }
+    }
+
+    fn log_off(&mut self, lane: usize, now_ns: u64, out: &mut Vec<u8>) {
+        let now = self.at(now_ns);
+        if let Some(LoggedOn { session, .. }) = &mut self.lanes[lane].session {
+            // A store in memory does not fail.
+            let _ = session.log_out("", now, out);
+        }
+    }
+
+    fn first_complaint(&self) -> Option<&str> {
+        self.replies.complaint.as_deref()
+    }
+}
+
+/// The length of the first message, once it is whole; also of one that is garbled, which the
+/// session skips.
+fn whole(bytes: &[u8]) -> Result<Option<usize>, String> {
+    match frame::next(bytes) {
+        Framed::Message { bytes, .. } => Ok(Some(bytes.len())),
+        Framed::Garbled { bytes, .. } => Ok(Some(bytes)),
+        Framed::Incomplete if bytes.len() <= MESSAGE_BYTES_MAX => Ok(None),
+        Framed::Incomplete => Err(format!(
+            "a message of more than {MESSAGE_BYTES_MAX} bytes came (limit MESSAGE_BYTES_MAX)"
+        )),
+    }
+}
+
+/// The id of a cancel: that of its order with another digit, so that it is new and as long.
+fn cancel_id(order: &[u8; CLIENT_ID_BYTES]) -> [u8; CLIENT_ID_BYTES] {
+    let mut id = *order;
+    id[CANCEL_AT] = b'c';
+    id
+}
+
+/// A new order and a cancel without their numbers, times and ids.
+fn forms(session: &Session<MemoryStore>, order: &OrderFields) -> (Form, Form) {
+    let nobody = "0".repeat(CLIENT_ID_BYTES);
+    let shared = |body: &mut Body<'_>| {
+        body.text(SYMBOL, &order.instrument).char(SIDE, order.side).time(TRANSACT_TIME, 0);
+    };
+    let new_order = session.form("D", &[CL_ORD_ID], |body| {
+        body.text(CL_ORD_ID, &nobody);
+        shared(body);
+        body.text(ORDER_QTY, &order.amount).char(ORD_TYPE, '2').text(PRICE, &order.price);
+    });
+    let cancel = session.form("F", &[ORIG_CL_ORD_ID, CL_ORD_ID], |body| {
+        body.text(ORIG_CL_ORD_ID, &nobody).text(CL_ORD_ID, &nobody);
+        shared(body);
+    });
+    let whole = "its fields were just written";
+    (new_order.expect(whole), cancel.expect(whole))
+}
+
+#[cfg(test)]
+mod tests;
