@@ -1,5 +1,6 @@
 //! Opens an exchange: from an empty engine and a start book, or from its journal.
 
+use crate::account::ended::Ended;
 use crate::account::orders::{ClientOrder, ClientOrders};
 use crate::account::register::{self, Register, RegisterHead, RegisteredAccount};
 use crate::account::risk::KnownAccount;
@@ -19,7 +20,7 @@ use crate::start_book::{self, StartBook};
 use engine::{Command, Engine, NewOrder, SavedItem};
 use feed::Channel;
 use flow::Script;
-use journal::{ClientIds, Identity, ReplayedJournal};
+use journal::{ClientIds, Identity, Options, ReplayedJournal};
 use std::net::SocketAddr;
 use transport::datagram::{DatagramSender, Recipients, SendOptions};
 use wire::{ClientId, OrderId};
@@ -63,10 +64,12 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
         return Ok((entry, None));
     };
     let Journal { directory, options } = journal;
+    let ended_orders_max = config.limits.ended_orders_max as usize;
+    let options = Options { ended_orders_max, ..options.clone() };
     let identity = Identity { instruments: shape.0, limits: shape.1 };
-    let (appender, replayed) = journal::open(directory, identity, options.clone())?;
+    let (appender, replayed) = journal::open(directory, identity, options)?;
     // Before the first input of this start: an earlier primary's follower must tell them apart.
-    replica::term::begin(directory, replayed.next_sequence, options.replication.is_some())?;
+    replica::term::begin(directory, replayed.next_sequence, journal.options.replication.is_some())?;
     let ReplayedJournal { engine, client_ids, next_sequence, cut, snapshots_rejected, .. } =
         replayed;
     if script.is_some() && next_sequence > 0 {
@@ -99,6 +102,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     open_orders
         .and_then(|orders| entry.core.orders.restore(orders))
         .map_err(|order| register::unknown_order(directory, &order))?;
+    restore_ended(&mut entry.core.orders, &client_ids);
     open_plant(&mut entry, config, script)?;
     Ok((entry, Some(recovery)))
 }
@@ -196,7 +200,7 @@ fn entry(
     let limits = &config.limits;
     let feed = config.feed.as_ref();
     let publisher = published_as(feed, limits, (config.wall_ns)(), &config.instruments);
-    let orders = ClientOrders::new(limits.open_orders_max);
+    let orders = ClientOrders::new(limits.open_orders_max, limits.ended_orders_max);
     let instruments = config.instruments.clone();
     let sessions = (sessions, SbeSessions::new(limits));
     let core = Execution::new(instruments, sessions, orders, sequencer, config.clock);
@@ -268,6 +272,15 @@ type RestoredOrder = (u32, ClientOrder, engine::NewOrder);
 fn without_client_id<E>(orders: &Result<Vec<RestoredOrder>, E>, client_ids: &ClientIds) -> usize {
     let is_without = |(_, order, _): &&RestoredOrder| client_ids.get(order.order_id).is_none();
     orders.iter().flatten().filter(is_without).count()
+}
+
+/// Takes over how the journal's latest orders ended.
+fn restore_ended(orders: &mut ClientOrders, client_ids: &ClientIds) {
+    for order in client_ids.ended() {
+        let Some(Ok(client_id)) = order.client_id().map(ClientId::new) else { continue };
+        let ended = Ended { order_id: order.order_id, reason: order.reason };
+        orders.restore_ended(order.account, &client_id, ended);
+    }
 }
 
 /// The clients' open orders in an engine; the error is an order of an unknown account.

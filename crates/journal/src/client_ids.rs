@@ -1,5 +1,5 @@
-//! Client ids of open orders, which the engine does not keep: their records in the log, and the map
-//! from order to client id that a replay gives.
+//! Client ids of orders, which the engine does not keep: their records in the log, the map from open
+//! order to client id that a replay gives, and the latest orders that have ended.
 //!
 //! The record of a client id comes before the input that gives an order that id, so that an order
 //! in the log is never without its client id. It counts if the engine accepts that input. It has
@@ -13,9 +13,9 @@
 //!
 //! In a snapshot, these records follow the engine's pieces, by order id.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use engine::{Command, DecodeError, Engine, Event, Input};
+use engine::{Command, DecodeError, DoneReason, Engine, Event, Input};
 
 use crate::deliveries::{DELIVERY, Delivery};
 
@@ -99,10 +99,33 @@ fn client_id_text(text: &ClientIdText) -> &[u8] {
     &text[..length]
 }
 
-/// The client ids of the open orders of an engine.
+/// An order with a client id that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedOrder {
+    /// The order's id.
+    pub order_id: u64,
+    /// Its account.
+    pub account: u32,
+    /// How it ended.
+    pub reason: DoneReason,
+    text: ClientIdText,
+}
+
+impl EndedOrder {
+    /// The client id that the order had last.
+    #[must_use]
+    pub fn client_id(&self) -> Option<&str> {
+        as_text(&self.text)
+    }
+}
+
+/// The client ids of the open orders of an engine, and of the latest ones that have ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientIds {
     by_order: BTreeMap<u64, ClientIdText>,
+    /// Oldest first.
+    ended: VecDeque<EndedOrder>,
+    ended_max: usize,
     /// The last record, until the next input is applied.
     next: Option<OrderClientId>,
 }
@@ -119,6 +142,17 @@ impl ClientIds {
     #[must_use]
     pub fn count(&self) -> usize {
         self.by_order.len()
+    }
+
+    /// From now on, keeps that many of the latest orders that have ended.
+    pub(crate) fn keep_ended(&mut self, ended_max: usize) {
+        self.ended_max = ended_max;
+    }
+
+    /// The latest orders with a client id that have ended, oldest first: as many as
+    /// [`crate::Options::ended_orders_max`] says, and none from before a snapshot.
+    pub fn ended(&self) -> impl Iterator<Item = &EndedOrder> {
+        self.ended.iter()
     }
 
     /// Whether the last record was a client id, which the next input needs.
@@ -155,9 +189,17 @@ impl ClientIds {
             match event {
                 // An order that is not accepted, or an amendment: the order keeps its client id.
                 Event::Rejected { .. } => given = None,
-                Event::Done { order, .. } => {
-                    self.by_order.remove(&order.order_id);
-                    given = given.filter(|given| given.order_id != order.order_id);
+                Event::Done { order, reason, .. } => {
+                    let before = self.by_order.remove(&order.order_id);
+                    let named = given.take_if(|given| given.order_id == order.order_id);
+                    let text = named.map(|given| given.text).or(before);
+                    if let Some(text) = text.filter(|_| self.ended_max > 0) {
+                        if self.ended.len() == self.ended_max {
+                            self.ended.pop_front();
+                        }
+                        let (order_id, account) = (order.order_id, order.account);
+                        self.ended.push_back(EndedOrder { order_id, account, reason, text });
+                    }
                 }
                 _ => {}
             }

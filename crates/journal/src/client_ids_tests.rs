@@ -90,3 +90,23 @@ fn open_orders_have_the_client_ids_that_were_accepted() {
     book.input(Command::Cancel(cancel));
     assert_eq!(book.ids.count(), 0);
 }
+
+/// Also an order that ends with the input that names it, or renames it.
+#[test]
+fn the_latest_ended_orders_are_known() {
+    let limits = EngineLimits::matching_only(10, 10);
+    let mut book = Book { engine: Engine::new(1, limits), ids: ClientIds::default() };
+    book.ids.keep_ended(2);
+    book.order(1, "forgotten", Side::Buy, 10);
+    book.order(2, "taker", Side::Sell, 10);
+    book.order(3, "rejected", Side::Buy, -1);
+    book.order(4, "rests", Side::Sell, 11);
+    book.order(5, "before", Side::Buy, 9);
+    book.client_id(named(5, "renamed"));
+    book.amend(5, 11);
+    let ended = book.ids.ended().map(|one| (one.order_id, one.client_id().unwrap(), one.reason));
+    let filled = DoneReason::Filled;
+    let expected = [(2, "taker", filled), (5, "renamed", filled)];
+    assert_eq!(ended.collect::<Vec<_>>(), expected);
+    assert_eq!(book.all(), [(4, "rests".to_owned())]);
+}

@@ -86,7 +86,7 @@ mod read;
 mod snapshot;
 mod write;
 
-pub use client_ids::{CLIENT_ID_BYTES_MAX, ClientIdText, ClientIds};
+pub use client_ids::{CLIENT_ID_BYTES_MAX, ClientIdText, ClientIds, EndedOrder};
 pub use counts::{EventCounts, InputCounts};
 pub use deliveries::Delivery;
 pub use error::JournalError;

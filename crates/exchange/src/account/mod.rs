@@ -1,5 +1,6 @@
 //! Accounts: tokens, connections, limits, and the register on disk.
 
+pub mod ended;
 pub mod orders;
 pub mod register;
 pub mod risk;

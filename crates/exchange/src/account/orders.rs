@@ -1,13 +1,15 @@
 //! The clients' open orders: the fields of a report that the engine does not keep, and the lookup
-//! of an order by client id.
+//! of an order by client id. Also how the latest ones ended.
 //!
 //! Orders are in a slab; an order's index there is the engine's `tag`, so that an event finds it
 //! without a search. A hash of the client id finds it too, at 16 bytes an entry instead of 80. Two
 //! ids of one account with the same 64-bit hash can't be open together: the exchange rejects the
 //! second. By accident that does not happen, and a client that contrives it harms only itself.
 
+use crate::account::ended::{Ended, EndedOrders};
 use crate::account::sessions::Sender;
 use clock::random::SplitMix64;
+use engine::DoneReason;
 use engine::ids::FlatMap;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
@@ -54,14 +56,16 @@ pub(crate) struct ClientOrders {
     free: Vec<NonZeroU32>,
     /// Number of open orders with an expiry.
     expiring: u32,
+    ended: EndedOrders,
     /// Random key of the hash: a client that does not know it can't choose ids that collide. It has
     /// no effect on replies.
     secret: u64,
 }
 
 impl ClientOrders {
-    /// Room for `open_orders_max` open orders and for the one that is being matched.
-    pub fn new(open_orders_max: u32) -> ClientOrders {
+    /// Room for `open_orders_max` open orders and for the one that is being matched. Remembers how
+    /// the last `ended_orders_max` orders ended.
+    pub fn new(open_orders_max: u32, ended_orders_max: u32) -> ClientOrders {
         let capacity = open_orders_max + 1;
         let sender = Sender::NOBODY;
         let client_id = ClientId::new("-").expect("one character");
@@ -80,6 +84,7 @@ impl ClientOrders {
             slots: vec![Slot { order, key: 0 }; capacity as usize + 1],
             free: (1..=capacity).rev().filter_map(NonZeroU32::new).collect(),
             expiring: 0,
+            ended: EndedOrders::new(ended_orders_max),
             secret: RandomState::new().hash_one(0),
         }
     }
@@ -103,6 +108,11 @@ impl ClientOrders {
         }
         self.free.retain(|tag| !used[tag.get() as usize]);
         Ok(())
+    }
+
+    /// Adds a recovered order that has ended; the oldest first.
+    pub fn restore_ended(&mut self, account: u32, client_id: &ClientId, ended: Ended) {
+        self.ended.add(self.key(account, client_id), ended);
     }
 
     fn key(&self, account: u32, client_id: &ClientId) -> u64 {
@@ -180,7 +190,23 @@ impl ClientOrders {
         (tag != NO_TAG).then(|| &self.slots[tag as usize].order)
     }
 
-    /// Removes an open order; its client id may be used again. Does nothing for [`NO_TAG`].
+    /// How the latest order of an account with this client id ended; `None` if it is not known.
+    pub fn find_ended(&self, account: u32, client_id: &ClientId) -> Option<Ended> {
+        self.ended.find(self.key(account, client_id))
+    }
+
+    /// Removes an order that has ended, and remembers how. Does nothing for [`NO_TAG`].
+    #[inline]
+    pub fn end(&mut self, tag: u32, reason: DoneReason) {
+        if tag != NO_TAG {
+            let Slot { order, key } = &self.slots[tag as usize];
+            self.ended.add(*key, Ended { order_id: order.order_id, reason });
+            self.remove(tag);
+        }
+    }
+
+    /// Removes an order that was not accepted. Its client id may be used again. Does nothing for
+    /// [`NO_TAG`].
     #[inline]
     pub fn remove(&mut self, tag: u32) {
         let Some(tag) = NonZeroU32::new(tag) else { return };

@@ -20,7 +20,7 @@ fn order(account: u32, name: u8) -> ClientOrder {
 proptest! {
     #[test]
     fn it_is_a_map(steps in prop::collection::vec((0..4u8, 0..3u32, 0..6u8, 0..6u8), 0..200)) {
-        let mut orders = ClientOrders::new(8);
+        let mut orders = ClientOrders::new(8, 4);
         let mut model: HashMap<(u32, u8), u32> = HashMap::new();
         for (what, account, name, new) in steps {
             let order = order(account, name);
@@ -65,7 +65,7 @@ proptest! {
 /// Two ids with one hash: the second is rejected, and never mistaken for the first.
 #[test]
 fn the_second_of_two_ids_with_one_hash_is_rejected() {
-    let mut orders = ClientOrders::new(8);
+    let mut orders = ClientOrders::new(8, 4);
     let (first, second) = (order(1, 1), order(1, 2));
     // Pretend that the second has the key of the first.
     let key = orders.key(1, &second.client_id);
@@ -79,14 +79,14 @@ fn the_second_of_two_ids_with_one_hash_is_rejected() {
 
 #[test]
 fn the_exchanges_own_orders_have_no_client_order() {
-    let mut orders = ClientOrders::new(8);
+    let mut orders = ClientOrders::new(8, 4);
     assert!(orders.get(NO_TAG).is_none());
     orders.remove(NO_TAG);
 }
 
 #[test]
 fn orders_are_restored_under_their_tags() {
-    let mut orders = ClientOrders::new(4);
+    let mut orders = ClientOrders::new(4, 4);
     let there = [(3, order(1, 1)), (5, order(1, 2)), (1, order(2, 1))];
     let restored = there.iter().map(|(tag, order)| (*tag, *order, ()));
     assert_eq!(orders.restore(restored.collect()), Ok(()));
@@ -105,6 +105,6 @@ fn orders_are_restored_under_their_tags() {
         vec![(1, order(1, 2), 'b'), (1, order(1, 1), 'a')],
         vec![(1, order(1, 1), 'b'), (2, order(1, 1), 'a')],
     ] {
-        assert_eq!(ClientOrders::new(4).restore(wrong), Err('a'));
+        assert_eq!(ClientOrders::new(4, 4).restore(wrong), Err('a'));
     }
 }

@@ -1,6 +1,7 @@
 //! New orders, cancels and amendments.
 
 use crate::account::sessions::Sender;
+use crate::counts::done_status;
 use crate::entry::entering::{EnteringOrder, enter};
 use crate::entry::{commands, deliveries};
 use crate::execution::Execution;
@@ -13,7 +14,7 @@ use fair::window::{Answer, Full};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::OrderId;
-use wire::reply::{OrderOpen, encode_open};
+use wire::reply::{OrderEnded, OrderOpen, encode_ended, encode_open};
 use wire::request::{AmendOrder, CancelOrder, CreateOrder, OrderStatus};
 
 #[inline]
@@ -100,8 +101,8 @@ pub(crate) fn cancel(
     }
 }
 
-/// Says whether an order is open. Like every answer it leaves once all earlier inputs may be
-/// acknowledged, so it never speaks of an order that could still be lost.
+/// Says whether an order is open, or how it ended. Like every answer it leaves once all earlier
+/// inputs may be acknowledged, so it never speaks of an order that could still be lost.
 #[cold]
 pub(crate) fn status(
     core: &mut Execution,
@@ -115,15 +116,28 @@ pub(crate) fn status(
     deliveries::sequence_named(core, account, &asked.client_id, time_ns, outbound);
     let account = account.ok_or(OTHER_ACCOUNT);
     let found = account.and_then(|account| {
-        let (_, order) = core.orders.find(account, &asked.client_id).ok_or(UNKNOWN_ORDER)?;
-        Ok((core.sessions.account_id(account), order.order_id))
+        let open = core.orders.find(account, &asked.client_id);
+        let found = match open {
+            Some((_, order)) => (order.order_id, None),
+            None => {
+                let ended = core.orders.find_ended(account, &asked.client_id);
+                ended.map(|ended| (ended.order_id, Some(ended.reason))).ok_or(UNKNOWN_ORDER)?
+            }
+        };
+        Ok((core.sessions.account_id(account), found))
     });
     match found {
-        Ok((account_id, order_id)) => {
+        Ok((account_id, (order_id, reason))) => {
             let (client_id, order_id) = (asked.client_id, OrderId::from_u64(order_id));
             let (time_ms, uid) = (wire_time(time_ns), account_id.into());
-            let open = OrderOpen { client_id, order_id, time_ms, uid };
-            send(outbound.to(from), |out| encode_open(out, &open));
+            send(outbound.to(from), |out| match reason {
+                None => encode_open(out, &OrderOpen { client_id, order_id, time_ms, uid }),
+                Some(reason) => {
+                    let status = done_status(reason);
+                    let ended = OrderEnded { client_id, status, order_id, time_ms, uid };
+                    encode_ended(out, &ended);
+                }
+            });
         }
         Err(rejection) => {
             let client_id = Some(&asked.client_id);

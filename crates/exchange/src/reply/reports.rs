@@ -263,7 +263,7 @@ impl Reports<'_> {
         reason: DoneReason,
     ) {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
-        self.orders.remove(order.tag);
+        self.orders.end(order.tag, reason);
         self.done.add(reason);
         let of = self.instruments.get(instrument);
         let done = OrderDone {

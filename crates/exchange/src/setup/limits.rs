@@ -78,6 +78,8 @@ pub struct Limits {
     /// Resting orders and waiting stops, including the start book. About 250 bytes each, including
     /// the client id. Risk settings limit them per account.
     pub open_orders_max: u32,
+    /// Ended orders whose end `ORDER_STATUS` knows: the latest ones. 24 to 32 bytes each.
+    pub ended_orders_max: u32,
     /// Prices per side and instrument.
     pub price_levels_max: u32,
     /// Prices per side and instrument for which stops wait; 0 is an exchange without stops.
@@ -123,6 +125,8 @@ impl Default for Limits {
             // The tables that find an order are made for this many and hit at random: with 65 536
             // they fit a core's caches, with a million every message waits for memory.
             open_orders_max: 65_536,
+            // More than a second of 200 000 orders each second.
+            ended_orders_max: 1 << 18,
             price_levels_max: 16_384,
             stop_levels_max: 4_096,
             expiring_orders_max: 65_536,
@@ -205,6 +209,7 @@ impl Limits {
             ),
             ("sbe_silence_seconds_max", self.sbe_silence_seconds_max, 1.0, SECONDS_MAX),
             ("open_orders_max", self.open_orders_max.into(), 1.0, orders_max),
+            ("ended_orders_max", self.ended_orders_max.into(), 1.0, f64::from(1 << 28)),
             ("price_levels_max", self.price_levels_max.into(), 1.0, orders_max),
             ("stop_levels_max", self.stop_levels_max.into(), 0.0, orders_max),
             ("expiring_orders_max", self.expiring_orders_max.into(), 0.0, orders_max),

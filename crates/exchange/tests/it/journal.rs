@@ -134,6 +134,8 @@ fn an_exchange_begins_where_its_journal_leads() {
     let recovery = second.driven.exchange.recovery().unwrap();
     assert_eq!((recovery.client_orders, &recovery.cut), (3, &None));
     assert_eq!(recovery.orders_without_client_id, 0);
+    second.say(2, "{'type':'ORDER_STATUS','client_id':'c'}");
+    second.say(0, "{'type':'ORDER_STATUS','client_id':'c'}");
     second.cancel(1, "a");
     second.cancel(0, "a");
     second.order(1, "b", "BUY", "10", "1");
@@ -141,6 +143,8 @@ fn an_exchange_begins_where_its_journal_leads() {
     second.say(0, "{'type':'MASS_CANCEL'}");
     let told = second.told_unchecked();
     expect![[r#"
+        2 c ENDED client_id=c status=FILLED
+        0 a REJECTED client_id=c reason=unknown order: this account has no open order with this client_id
         1 b REJECTED client_id=a reason=unknown order: this account has no open order with this client_id
         0 a DONE client_id=a status=CANCELLED sequence=244662140929
         1 b REJECTED client_id=b reason=duplicate client_id: an order with it is open

@@ -41,21 +41,45 @@ fn market_orders_and_orders_that_trade_whole_or_not_at_all() {
 
 /// A client asks what became of its orders. No other account gets an answer about them.
 #[test]
-fn an_open_order_has_a_status_and_an_ended_one_has_none() {
+fn an_order_has_a_status_while_it_is_open_and_after_its_end() {
     let mut d = Dialogue::new(config());
+    let status = |client_id: &str| format!("{{'type':'ORDER_STATUS','client_id':'{client_id}'}}");
     d.order(0, "s", "SELL", "100", "1");
-    d.say(0, "{'type':'ORDER_STATUS','client_id':'s'}");
-    d.say(1, "{'type':'ORDER_STATUS','client_id':'s'}");
+    d.say(0, &status("s"));
+    d.say(1, &status("s"));
     d.say(0, "{'type':'ORDER_STATUS','client_id':'s','account_id':'b'}");
     d.cancel(0, "s");
-    d.say(0, "{'type':'ORDER_STATUS','client_id':'s'}");
+    d.say(0, &status("s"));
+    d.say(1, &status("s"));
+    d.order_with(1, "none", "BUY", "100", "1", IOC);
+    d.say(1, &status("none"));
+    d.order(0, "s", "SELL", "100", "1");
+    d.say(0, &status("s"));
+    d.order_with(1, "all", "BUY", "100", "1", IOC);
+    d.say(1, &status("all"));
+    d.say(0, &status("s"));
+    d.order_with(0, "rejected", "SELL", "-", "1", "");
+    d.say(0, &status("rejected"));
     expect![[r#"
         0 a BOOKED client_id=s price=100 amount=1 sequence=1
         0 a OPEN client_id=s
         1 b REJECTED client_id=s reason=unknown order: this account has no open order with this client_id
         0 b REJECTED client_id=s reason=account_id is not authenticated on this connection; send AUTHENTICATE for it first
         0 a DONE client_id=s status=CANCELLED sequence=2
-        0 a REJECTED client_id=s reason=unknown order: this account has no open order with this client_id"#]].assert_eq(&d.told());
+        0 a ENDED client_id=s status=CANCELLED
+        1 b REJECTED client_id=s reason=unknown order: this account has no open order with this client_id
+        1 b DONE client_id=none status=EXPIRED sequence=3
+        1 b ENDED client_id=none status=EXPIRED
+        0 a BOOKED client_id=s price=100 amount=1 sequence=4
+        0 a OPEN client_id=s
+        0 a FILL client_id=s price=100 amount=1 remaining=0 sequence=5
+        0 a DONE client_id=s status=FILLED sequence=6
+        1 b FILL client_id=all price=100 amount=1 remaining=0 sequence=5
+        1 b DONE client_id=all status=FILLED sequence=7
+        1 b ENDED client_id=all status=FILLED
+        0 a ENDED client_id=s status=FILLED
+        0 a REJECTED client_id=rejected reason=type, time_in_force, post_only, display_amount and stop_price do not go together: MARKET needs an immediate time_in_force; post_only and display_amount need a LIMIT that may rest, without stop_price
+        0 a REJECTED client_id=rejected reason=unknown order: this account has no open order with this client_id"#]].assert_eq(&d.told());
 }
 
 #[test]

@@ -147,6 +147,7 @@ impl Desk {
             | Reply::Applied(_)
             // Nothing here asks for it.
             | Reply::Open(_)
+            | Reply::Ended(_)
             | Reply::Other { .. } => Ok(()),
         }
     }

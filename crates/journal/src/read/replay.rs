@@ -57,7 +57,7 @@ pub fn replay(path: &Path) -> Result<ReplayedJournal, JournalError> {
     let directory = Directory::new(path);
     let _lock = directory.lock(Access::Read)?;
     let log = find(&directory)?.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
-    Ok(recover(&directory, log)?.0)
+    Ok(recover(&directory, log, 0)?.0)
 }
 
 /// Replays the journal in the directory `path` and writes a snapshot of its end.
@@ -68,7 +68,7 @@ pub fn replay_and_save(path: &Path) -> Result<(ReplayedJournal, Snapshot), Journ
     let directory = Directory::new(path);
     let _lock = directory.lock(Access::Write)?;
     let log = find(&directory)?.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
-    let (replayed, _) = recover(&directory, log)?;
+    let (replayed, _) = recover(&directory, log, 0)?;
     let state = (&replayed.engine, &replayed.client_ids);
     let saved = snapshot::write(&directory, log, replayed.next_sequence, state)?;
     Ok((replayed, saved))
@@ -127,13 +127,16 @@ pub(crate) fn start(directory: &Directory, log: Log) -> Result<Start, JournalErr
     Ok(Start { engine, client_ids, sequence: 0, from_snapshot, snapshots_rejected })
 }
 
-/// Replays a log without an active writer, and finds its end.
+/// Replays a log without an active writer, and finds its end. Keeps the last `ended_max` orders
+/// that have ended.
 pub(crate) fn recover(
     directory: &Directory,
     log: Log,
+    ended_max: usize,
 ) -> Result<(ReplayedJournal, LogEnd), JournalError> {
     let Start { mut engine, mut client_ids, sequence, from_snapshot, snapshots_rejected } =
         start(directory, log)?;
+    client_ids.keep_ended(ended_max);
     let (mut counts, mut events) = (InputCounts::default(), EventCounts::default());
     let mut inputs = Inputs::from(directory, log, sequence)?;
     while let Some((_, content)) = inputs.next_content()? {

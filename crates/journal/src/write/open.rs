@@ -51,7 +51,7 @@ pub fn open(
     let (log, replayed, end) = match replay::find(&directory)? {
         Some(Log { number, identity: found }) if found == identity => {
             let log = Log { number, identity };
-            let (replayed, end) = replay::recover(&directory, log)?;
+            let (replayed, end) = replay::recover(&directory, log, options.ended_orders_max)?;
             renew(&directory, log, end.next)?;
             (log, replayed, end)
         }

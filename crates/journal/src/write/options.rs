@@ -60,6 +60,9 @@ pub struct Options {
     pub cores: Vec<usize>,
     /// `None`: there is no follower.
     pub replication: Option<Replication>,
+    /// Recovery tells how the last so many orders ended, if they had a client id
+    /// ([`crate::ClientIds::ended`]). 80 bytes each.
+    pub ended_orders_max: usize,
 }
 
 impl Default for Options {
@@ -74,6 +77,7 @@ impl Default for Options {
             wait: Wait::Futex { spins: 200 },
             cores: Vec::new(),
             replication: None,
+            ended_orders_max: 0,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::load::dialler::{Dialler, accounts};
 use crate::load::in_flight::{Order, Progress, Stamps};
 use crate::load::run::TraderError;
 use crate::load::sending::UnsentMessage;
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
+use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply, Standing};
 use plan::process::orders::OrdersPlan;
 use record::Outage;
 use std::collections::HashMap;
@@ -66,8 +66,8 @@ impl Redial {
     }
 }
 
-/// A lane's next connection, and for each order that was asked about whether it is open.
-type Joined = (Connection, HashMap<u64, bool>);
+/// A lane's next connection, and what became of each order that was asked about.
+type Joined = (Connection, HashMap<u64, Standing>);
 
 /// The index of the first address where something listens; the first one if nothing does.
 pub(crate) fn first_of(targets: &[&str]) -> usize {
@@ -153,9 +153,9 @@ impl<E: OrderProtocol> Desk<E> {
             let of_lane = waiting.iter().filter(|order| order.account % lanes == lane);
             let asked: Vec<(u64, usize)> =
                 of_lane.map(|order| (order.number, order.account)).collect();
-            let open = entry.are_open(lane, &mut stream, &asked)?;
+            let standings = entry.standings(lane, &mut stream, &asked)?;
             let numbers = asked.iter().map(|(number, _)| *number);
-            Ok((stream, numbers.zip(open).collect()))
+            Ok((stream, numbers.zip(standings).collect()))
         };
         let mut joined = Vec::new();
         for lane in 0..lanes {
@@ -174,11 +174,11 @@ impl<E: OrderProtocol> Desk<E> {
         lost_ns: u64,
     ) -> io::Result<()> {
         let now_ns = self.clock.now_ns();
-        let mut open = HashMap::new();
+        let mut standings = HashMap::new();
         for (lane, (stream, of_lane)) in joined.into_iter().enumerate() {
             let id = self.streams.add(stream)?;
             self.use_stream(lane, id, now_ns);
-            open.extend(of_lane);
+            standings.extend(of_lane);
         }
         let mut outage = Outage {
             lost_ns: lost_ns.saturating_sub(self.measured_from_ns),
@@ -190,7 +190,7 @@ impl<E: OrderProtocol> Desk<E> {
             outage = Outage { connecting_ns: now_ns - lost_ns + before.connecting_ns, ..before };
         }
         self.write_again();
-        self.settle(waiting, &open, now_ns, &mut outage);
+        self.settle(waiting, &standings, now_ns, &mut outage);
         redial.open = Some(outage);
         self.flush();
         Ok(())
@@ -223,7 +223,7 @@ impl<E: OrderProtocol> Desk<E> {
     fn settle(
         &mut self,
         waiting: Vec<Order>,
-        open: &HashMap<u64, bool>,
+        standings: &HashMap<u64, Standing>,
         now_ns: u64,
         outage: &mut Outage,
     ) {
@@ -242,20 +242,22 @@ impl<E: OrderProtocol> Desk<E> {
         messages.sort_unstable_by_key(|(sequence, ..)| *sequence);
         for (_, message, order) in messages {
             outage.unanswered += 1;
-            let is_open = open.get(&order.number).copied().unwrap_or_default();
+            let standing = standings.get(&order.number).copied().unwrap_or_default();
             let lane = order.account % self.lanes.len();
-            let reply = match (message, is_open) {
-                (Message::Cancel, true) => {
+            let reply = match (message, standing) {
+                (Message::Cancel, Standing::Open) => {
                     outage.sent_again += 1;
                     self.send_again(lane, order.number);
                     continue;
                 }
-                // The order was answered before, so its cancel was executed.
-                (Message::Cancel, false) if !is_waiting(&order.order) => {
+                (Message::Cancel, Standing::Ended) => Reply::Ack(Message::Cancel, order.number),
+                // The order was answered before, so it has ended since then, most likely by this.
+                (Message::Cancel, Standing::Unknown) if !is_waiting(&order.order) => {
                     Reply::Ack(Message::Cancel, order.number)
                 }
-                (Message::Order, true) => Reply::Ack(Message::Order, order.number),
-                (_, false) => Reply::Rejected(order.number),
+                (Message::Cancel, Standing::Filled | Standing::Unknown)
+                | (Message::Order, Standing::Unknown) => Reply::Rejected(order.number),
+                (Message::Order, _) => Reply::Ack(Message::Order, order.number),
             };
             match reply {
                 Reply::Rejected(_) => outage.rejected += 1,

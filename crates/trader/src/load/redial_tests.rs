@@ -27,29 +27,39 @@ fn messages_in_flight_are_settled_once() {
     let mut desk = Desk::new(Clock::calibrate(), Box::new(script.clone()), &ids, entry, recorder);
     desk.load.rate_per_second_offered = Some(1.0);
     desk.start_measuring(0);
-    // Orders 0 and 1 are acknowledged; 2, 3 and the cancels of 0 and 1 are in flight.
-    (0..4).for_each(|number| desk.order(number, 0, 100).unwrap());
-    script.0.borrow_mut().writes.push_back((800, 1000));
+    // Orders 0 to 3 are acknowledged, and their cancels in flight; so are 4 to 8, and the cancels of
+    // 6 to 8.
+    (0..9).for_each(|number| desk.order(number, 0, 100).unwrap());
+    script.0.borrow_mut().writes.push_back((1800, 1000));
     desk.flush();
-    script.0.borrow_mut().reads.push_back(([acked(0), acked(1)].concat(), 1500));
+    let acks: Vec<u8> = (0..4).flat_map(acked).collect();
+    script.0.borrow_mut().reads.push_back((acks, 1500));
     desk.handle(Ready::Readable(StreamId(0)));
-    (0..2).for_each(|number| desk.cancel(number, 1600).unwrap());
-    script.0.borrow_mut().writes.push_back((200, 1700));
+    [0, 1, 2, 3, 6, 7, 8].into_iter().for_each(|number| desk.cancel(number, 1600).unwrap());
+    script.0.borrow_mut().writes.push_back((700, 1700));
     desk.flush();
-    assert_eq!((desk.unanswered(), desk.load.received), (4, 2));
+    assert_eq!((desk.unanswered(), desk.load.received), (12, 4));
 
     let waiting = desk.in_flight.written();
-    let open = HashMap::from([(0, false), (1, true), (2, true), (3, false)]);
+    use Standing::{Ended, Filled, Open, Unknown};
+    let standings = [Unknown, Open, Ended, Filled, Open, Unknown, Ended, Filled, Unknown];
     let mut outage = Outage::default();
-    desk.settle(waiting, &open, 9000, &mut outage);
-    let expected =
-        Outage { unanswered: 4, accepted_late: 2, rejected: 1, sent_again: 1, ..Outage::default() };
+    desk.settle(waiting, &(0..).zip(standings).collect(), 9000, &mut outage);
+    // Late: the cancels of 0, 2 and 6, and the orders 4, 6 and 7. Rejected: the cancels of 3 and 7,
+    // the orders 5 and 8, and the cancel of 8.
+    let expected = Outage {
+        unanswered: 12,
+        accepted_late: 6,
+        rejected: 5,
+        sent_again: 1,
+        ..Outage::default()
+    };
     assert_eq!(outage, expected);
-    assert_eq!((desk.unanswered(), desk.load.received, desk.load.rejected), (1, 5, 1));
+    assert_eq!((desk.unanswered(), desk.load.received, desk.load.rejected), (1, 15, 5));
     // The cancel of order 1 leaves again, as the same message.
     assert_eq!(desk.lanes[0].bytes.len(), 100);
     assert!(desk.in_flight.written().is_empty());
-    assert_eq!((desk.load.sent, desk.load.duplicated, desk.load.out_of_order), (6, 0, 0));
+    assert_eq!((desk.load.sent, desk.load.duplicated, desk.load.out_of_order), (16, 0, 0));
 }
 
 #[test]

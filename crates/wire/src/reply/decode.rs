@@ -4,9 +4,9 @@ use crate::fault::MessageFault;
 use crate::json::{self, Fields, Object, Scanner, Slot, Text};
 use crate::order_id::OrderId;
 use crate::reply::{
-    DoneStatus, FeedSubscription, Fill, OrderAmended, OrderBooked, OrderDone, OrderOpen, Reply,
-    RequestApplied, RequestRejected, Stamps, StopTriggered, StopWaiting, Subscription,
-    Subscriptions, TradePrevented,
+    DoneStatus, FeedSubscription, Fill, OrderAmended, OrderBooked, OrderDone, OrderEnded,
+    OrderOpen, Reply, RequestApplied, RequestRejected, Stamps, StopTriggered, StopWaiting,
+    Subscription, Subscriptions, TradePrevented,
 };
 use crate::request::decode::{address, client_id, decimal, optional};
 use crate::request::{Depth, Side};
@@ -125,6 +125,13 @@ impl<'a> RawReply<'a> {
             }),
             "OPEN" => Reply::Open(OrderOpen {
                 client_id: client_id(&self.client_id, "client_id")?,
+                order_id: self.order_id()?,
+                time_ms: self.time.take("time")?,
+                uid: self.uid.take("uid")?,
+            }),
+            "ENDED" => Reply::Ended(OrderEnded {
+                client_id: client_id(&self.client_id, "client_id")?,
+                status: DoneStatus::read(self.status.get("status")?)?,
                 order_id: self.order_id()?,
                 time_ms: self.time.take("time")?,
                 uid: self.uid.take("uid")?,

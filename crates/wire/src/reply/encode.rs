@@ -5,7 +5,7 @@ use crate::digits::{write_i64, write_u64};
 use crate::json::string::write_string;
 use crate::order_id::OrderId;
 use crate::reply::{
-    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, OrderOpen, RequestApplied,
+    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, OrderEnded, OrderOpen, RequestApplied,
     RequestRejected, Stamps, StopTriggered, StopWaiting, Subscription, Subscriptions,
     TradePrevented,
 };
@@ -260,6 +260,21 @@ pub fn encode_open(out: &mut Vec<u8>, open: &OrderOpen<'_>) {
     write_i64(out, open.time_ms);
     out.extend_from_slice(br#","uid":"#);
     write_string(out, open.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends an `ENDED`.
+pub fn encode_ended(out: &mut Vec<u8>, ended: &OrderEnded<'_>) {
+    out.extend_from_slice(br#"{"type":"ENDED","client_id":"#);
+    write_string(out, ended.client_id.as_bytes());
+    out.extend_from_slice(br#","status":"#);
+    write_string(out, ended.status.name().as_bytes());
+    out.extend_from_slice(br#","order_id":""#);
+    out.extend_from_slice(&ended.order_id.text());
+    out.extend_from_slice(br#"","time":"#);
+    write_i64(out, ended.time_ms);
+    out.extend_from_slice(br#","uid":"#);
+    write_string(out, ended.uid.as_bytes());
     out.push(b'}');
 }
 

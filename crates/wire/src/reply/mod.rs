@@ -10,8 +10,8 @@ use crate::order_id::OrderId;
 pub use crate::reply::decode::{ReplyError, decode_reply, decode_stamped_reply};
 pub use crate::reply::encode::{
     encode_amended, encode_applied, encode_authenticated, encode_booked, encode_decremented,
-    encode_done, encode_error, encode_fill, encode_mass_cancelled, encode_open, encode_rejected,
-    encode_stamps, encode_subscriptions, encode_triggered, encode_waiting,
+    encode_done, encode_ended, encode_error, encode_fill, encode_mass_cancelled, encode_open,
+    encode_rejected, encode_stamps, encode_subscriptions, encode_triggered, encode_waiting,
 };
 use crate::request::{Depth, Side};
 use std::borrow::Cow;
@@ -39,6 +39,8 @@ pub enum Reply<'a> {
     Rejected(RequestRejected<'a>),
     /// `OPEN`: the order that was asked about is open.
     Open(OrderOpen<'a>),
+    /// `ENDED`: the order that was asked about has ended.
+    Ended(OrderEnded<'a>),
     /// `AMENDED`: an order's price, amount or name has changed.
     Amended(OrderAmended<'a>),
     /// `WAITING`: a stop was accepted.
@@ -140,6 +142,21 @@ pub struct OrderOpen<'a> {
     /// The exchange's name for the order.
     pub order_id: OrderId,
     /// Milliseconds since 1970.
+    pub time_ms: i64,
+    /// The account.
+    pub uid: Cow<'a, str>,
+}
+
+/// An order that has ended, as its client asked. Our extension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderEnded<'a> {
+    /// The client's name for the order.
+    pub client_id: ClientId,
+    /// How it ended.
+    pub status: DoneStatus,
+    /// The exchange's name for the order.
+    pub order_id: OrderId,
+    /// Time of the answer, in milliseconds since 1970.
     pub time_ms: i64,
     /// The account.
     pub uid: Cow<'a, str>,

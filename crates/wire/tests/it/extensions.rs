@@ -114,6 +114,9 @@ fn replies_have_their_golden_bytes() {
     let order_id = OrderId::from_u64(42);
     let open = OrderOpen { client_id: id(), order_id, time_ms: TIME_MS, uid: "3001".into() };
     same_reply(vector!("open.json"), Reply::Open(open));
+    let (status, uid) = (DoneStatus::Filled, "3001".into());
+    let ended = OrderEnded { client_id: id(), status, order_id, time_ms: TIME_MS, uid };
+    same_reply(vector!("ended.json"), Reply::Ended(ended));
     let amended = OrderAmended {
         client_id: id(),
         replaced_client_id: None,

@@ -396,6 +396,7 @@ proptest! {
             Reply::Done(OrderDone { client_id, instrument_code: code.clone(), status, order_id, order_book_sequence, time_ms, uid: id.clone() }),
             Reply::Rejected(RequestRejected { client_id, reason: reason.clone(), time_ms, uid: id.clone() }),
             Reply::Open(OrderOpen { client_id, order_id, time_ms, uid: id.clone() }),
+            Reply::Ended(OrderEnded { client_id, status, order_id, time_ms, uid: id.clone() }),
             Reply::Amended(OrderAmended { client_id, replaced_client_id, instrument_code: code.clone(), side, price: optional_price, amount, place_kept, order_id, order_book_sequence, time_ms, uid: id.clone() }),
             Reply::Waiting(StopWaiting { client_id, instrument_code: code.clone(), side, stop_price: price, amount, order_id, order_book_sequence, time_ms, uid: id.clone() }),
             Reply::Triggered(StopTriggered { client_id, instrument_code: code.clone(), order_id, order_book_sequence, time_ms, uid: id.clone() }),

@@ -43,6 +43,20 @@ pub enum Reply {
     Aside,
 }
 
+/// What an exchange says of an order after an outage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It is open.
+    Open,
+    /// All of it traded.
+    Filled,
+    /// It was accepted, and ended otherwise: its cancel was executed, for example.
+    Ended,
+    /// The exchange does not know it: it was never accepted, or ended long ago.
+    #[default]
+    Unknown,
+}
+
 /// A reply with its stamp.
 pub type ReceivedReply = StampedReply<Reply>;
 
@@ -63,16 +77,16 @@ pub trait OrderProtocol {
     /// its log-on takes at most `patience`.
     fn renew(&mut self, _lane: usize, _target: &str, _patience: Duration) {}
 
-    /// Asks whether orders, given by number and account, are open. The lane has just logged on.
+    /// Asks what became of orders, given by number and account. The lane has just logged on.
     ///
     /// # Errors
     /// The other end does not answer, or the encoding has no such request.
-    fn are_open(
+    fn standings(
         &mut self,
         _lane: usize,
         _stream: &mut dyn Blocking,
         _orders: &[(u64, usize)],
-    ) -> io::Result<Vec<bool>> {
+    ) -> io::Result<Vec<Standing>> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

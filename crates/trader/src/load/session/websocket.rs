@@ -1,6 +1,6 @@
 //! Orders as JSON in WebSocket text frames, as docs/internals/wire.md defines them.
 
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
+use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply, Standing};
 use crate::session::codec::{self, Codec, ExecutionReport, OrderEvent, StampedReply};
 use crate::session::form::{Blanks, Form};
 use crate::session::web::{Masks, WebSession, nonce};
@@ -134,12 +134,12 @@ impl OrderProtocol for WebSocket {
         session.patience = patience;
     }
 
-    fn are_open(
+    fn standings(
         &mut self,
         lane: usize,
         stream: &mut dyn Blocking,
         orders: &[(u64, usize)],
-    ) -> io::Result<Vec<bool>> {
+    ) -> io::Result<Vec<Standing>> {
         let session = &mut self.lanes[lane];
         for &(number, account) in orders {
             let client_id =
@@ -149,16 +149,20 @@ impl OrderProtocol for WebSocket {
             session.send(stream, |out| encode_order_status(out, &asked))?;
         }
         // Answers come in the order of the questions.
-        let mut open = Vec::new();
-        while open.len() < orders.len() {
-            let is_open = session.wait_for(stream, "ORDER_STATUS", |reply, _| match reply {
-                reply::Reply::Open(_) => Some(true),
-                reply::Reply::Rejected(_) => Some(false),
+        let mut standings = Vec::new();
+        while standings.len() < orders.len() {
+            let standing = session.wait_for(stream, "ORDER_STATUS", |reply, _| match reply {
+                reply::Reply::Open(_) => Some(Standing::Open),
+                reply::Reply::Ended(ended) => Some(match ended.status {
+                    DoneStatus::Filled => Standing::Filled,
+                    _ => Standing::Ended,
+                }),
+                reply::Reply::Rejected(_) => Some(Standing::Unknown),
                 _ => None,
             });
-            open.push(is_open?);
+            standings.push(standing?);
         }
-        Ok(open)
+        Ok(standings)
     }
 
     #[inline]

@@ -144,6 +144,7 @@ pub fn encode_reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
         Reply::Done(done) => reply::encode_done(out, done),
         Reply::Rejected(rejected) => reply::encode_rejected(out, rejected),
         Reply::Open(open) => reply::encode_open(out, open),
+        Reply::Ended(ended) => reply::encode_ended(out, ended),
         Reply::Amended(amended) => reply::encode_amended(out, amended),
         Reply::Waiting(waiting) => reply::encode_waiting(out, waiting),
         Reply::Triggered(triggered) => reply::encode_triggered(out, triggered),
