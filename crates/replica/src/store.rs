@@ -17,7 +17,14 @@ pub struct DirectoryStore {
     options: Options,
     copy: Option<(LogName, LogCopy)>,
     register: Register,
+    tell_room: Box<TellRoom>,
+    /// As it was told last.
+    is_full: bool,
 }
+
+/// Told when the disk becomes full and when it has room again, and asked again and again while the
+/// store waits for room. Returns whether to go on waiting.
+pub type TellRoom = dyn FnMut(bool) -> bool + Send;
 
 /// The register: as it came, and how much of it is on the disk.
 #[derive(Debug, Default)]
@@ -39,7 +46,20 @@ impl DirectoryStore {
             None => None,
             Some(name) => Some((name, LogCopy::open(path, name, &options).map_err(failed)?)),
         };
-        Ok(DirectoryStore { path: path.to_owned(), options, copy, register: Register::default() })
+        let (register, tell_room) = (Register::default(), Box::new(|_| true));
+        Ok(DirectoryStore {
+            path: path.to_owned(),
+            options,
+            copy,
+            register,
+            tell_room,
+            is_full: false,
+        })
+    }
+
+    /// Sets who is told about a full disk. Without it, a store waits for room until it has some.
+    pub fn tell_room(&mut self, tell: Box<TellRoom>) {
+        self.tell_room = tell;
     }
 
     /// The record that the log needs next; 0 without a log.
@@ -103,7 +123,17 @@ impl Store for DirectoryStore {
                 .map_err(|error| failed(format!("cannot write {}: {error}", name.display())))?;
         }
         let Some((_, copy)) = &mut self.copy else { return Ok(0) };
-        copy.commit().map_err(failed)
+        let (tell, is_full) = (&mut self.tell_room, &mut self.is_full);
+        let mut goes_on = |is_full_now| {
+            *is_full |= is_full_now;
+            tell(is_full_now)
+        };
+        let durable = copy.commit(&mut goes_on).map_err(failed)?;
+        if copy.has_no_room() != self.is_full {
+            self.is_full = copy.has_no_room();
+            (self.tell_room)(self.is_full);
+        }
+        Ok(durable)
     }
 }
 

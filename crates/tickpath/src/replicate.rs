@@ -9,8 +9,11 @@ use exchange::Exchange;
 use journal::{Mode, Options, Replication};
 use replica::follow::{FollowCounts, FollowEvent, FollowSettings, follow};
 use replica::ship::{ShipEvent, ShipSettings, Shipper};
-use replica::store::DirectoryStore;
+use replica::store::{DirectoryStore, TellRoom};
 use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Limits of the time after which a follower is lost.
@@ -98,6 +101,7 @@ pub(crate) fn follower(arguments: &FollowerArguments) -> anyhow::Result<u8> {
         host::thread::pin(core)?;
     }
     let mut store = DirectoryStore::open(&arguments.journal, Options::default())?;
+    store.tell_room(tell_room(&arguments.journal, &stop));
     let listener = bind(&arguments.listen)?;
     say(&json!({ "listening": listener.local_addr()?.to_string() }).to_string());
     let delay = Duration::from_micros(arguments.delay_us);
@@ -105,6 +109,25 @@ pub(crate) fn follower(arguments: &FollowerArguments) -> anyhow::Result<u8> {
     let counts = follow(&listener, &mut store, settings, &stop, &mut tell_followed)?;
     say(&last_line(&store, counts).to_string());
     Ok(DONE)
+}
+
+/// Tells the operator when the disk of the copy in `path` is full and when it has room again. A
+/// wait for room ends when `stop` is set.
+pub(crate) fn tell_room(path: &Path, stop: &Arc<AtomicBool>) -> Box<TellRoom> {
+    let (path, stop, mut was_full) = (path.display().to_string(), Arc::clone(stop), false);
+    Box::new(move |is_full| {
+        match (was_full, is_full) {
+            (false, true) => eprintln!(
+                "warning: the disk of {path} is full: free some space. Records still go where room \
+                 is allocated. After that nothing is acknowledged, and an exchange with --replicate \
+                 sync executes nothing"
+            ),
+            (true, false) => eprintln!("the disk of {path} has room again"),
+            _ => {}
+        }
+        was_full = is_full;
+        !stop.load(Ordering::Relaxed)
+    })
 }
 
 /// The last line of a follower.

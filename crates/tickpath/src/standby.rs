@@ -2,7 +2,7 @@
 
 use crate::cli::{ExchangeArguments, StandbyArguments};
 use crate::process::{bind, reserve, say};
-use crate::replicate::{last_line, tell_followed};
+use crate::replicate::{last_line, tell_followed, tell_room};
 use anyhow::bail;
 use journal::Options;
 use plan::backend as rows;
@@ -12,6 +12,7 @@ use replica::store::DirectoryStore;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ pub(crate) struct TakenOver {
 /// Waits until it is this exchange's turn. `cores` are those of the fence's thread.
 pub(crate) fn wait(
     arguments: &ExchangeArguments,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
     cores: &[usize],
 ) -> anyhow::Result<Turn> {
     let StandbyArguments { standby, standby_seconds } = &arguments.standby;
@@ -67,6 +68,7 @@ pub(crate) fn wait(
     let address_for_clients: SocketAddr = rustix::net::getsockname(&clients)?.try_into()?;
     let options = Options { segment_bytes: SEGMENT_BYTES, ..Options::default() };
     let mut store = DirectoryStore::open(journal, options)?;
+    store.tell_room(tell_room(journal, stop));
     let listener = bind(address)?;
     let first = json!({
         "standby": listener.local_addr()?.to_string(),
@@ -77,6 +79,8 @@ pub(crate) fn wait(
     let settings = FollowSettings { delay: Duration::ZERO, promote_after };
     let counts = follow(&listener, &mut store, settings, stop, &mut tell_followed)?;
     if !counts.is_promoted {
+        let records = store.next_sequence();
+        eprintln!("stopped by a signal before it took over: its copy has {records} records");
         say(&last_line(&store, counts).to_string());
         return Ok(Turn::Stopped);
     }

@@ -2,7 +2,7 @@
 //! never waits for it, and a full disk is detected one segment ahead.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -58,12 +58,23 @@ impl SegmentMaker {
         }
     }
 
-    /// Takes the next segment, waiting if necessary, and orders the one after it. `None` if the
-    /// journal has ended.
-    pub fn take(&self) -> Option<Segment> {
-        let segment = self.made.recv().ok()?;
-        self.ask(segment.end());
-        Some(segment)
+    /// Takes the next segment, waiting if necessary, and orders the one after it. `None` if
+    /// `goes_on`, which it asks while it waits, said no.
+    ///
+    /// # Errors
+    /// The journal has ended.
+    pub fn take(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<Option<Segment>, RecvError> {
+        loop {
+            match self.made.recv_timeout(RETRY) {
+                Ok(segment) => {
+                    self.ask(segment.end());
+                    return Ok(Some(segment));
+                }
+                Err(RecvTimeoutError::Timeout) if goes_on() => {}
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Err(RecvError),
+            }
+        }
     }
 }
 

@@ -82,12 +82,13 @@ impl LogCopy {
     }
 
     /// Makes the appended records durable. Returns the first sequence that is not durable. While
-    /// the disk is full, waits for room.
+    /// the disk is full, waits for room, and asks `goes_on` ten times a second, with whether the
+    /// disk is full. If that says no, the records that are not durable are dropped.
     ///
     /// # Errors
     /// After an error the copy must not be used any more; its directory can be opened again.
-    pub fn commit(&mut self) -> Result<u64, JournalError> {
-        self.log.commit()?;
+    pub fn commit(&mut self, goes_on: &mut dyn FnMut(bool) -> bool) -> Result<u64, JournalError> {
+        self.log.commit(goes_on)?;
         match self.log.shared.failure() {
             None => Ok(self.log.next),
             Some(why) => {
@@ -95,6 +96,11 @@ impl LogCopy {
                 Err(JournalError::system("continue after", self.log.segment.path(), source))
             }
         }
+    }
+
+    /// Whether the disk has no room for the next segment.
+    pub fn has_no_room(&self) -> bool {
+        self.log.shared.has_no_room()
     }
 
     /// Reads how far it is durable, from other threads.

@@ -118,6 +118,10 @@ impl WriterState {
         self.has_no_room.store(false, Ordering::Release);
     }
 
+    pub fn has_no_room(&self) -> bool {
+        self.has_no_room.load(Ordering::Acquire)
+    }
+
     pub fn set_no_room(&self) {
         self.has_no_room.store(true, Ordering::Release);
     }
@@ -153,7 +157,7 @@ impl WriterState {
     pub fn state(&self) -> JournalState<'_> {
         match self.failure.get() {
             Some(why) => JournalState::Failed { why },
-            None if self.has_no_room.load(Ordering::Acquire) => JournalState::NoRoom,
+            None if self.has_no_room() => JournalState::NoRoom,
             None => JournalState::Running,
         }
     }

@@ -37,7 +37,7 @@ impl Writer {
             let is_stopped = self.log.shared.is_stopped();
             self.collect(if is_stopped { Duration::ZERO } else { PATIENCE });
             if !self.log.group.is_empty() {
-                self.log.commit()?;
+                self.log.commit(&mut |_| true)?;
             } else if is_stopped {
                 return Ok(());
             }

@@ -15,7 +15,7 @@ fn copy_to(from: &Path, copy: &mut LogCopy, to: u64, group: u64) {
         for content in contents.as_chunks::<CONTENT_BYTES>().0 {
             copy.append(content).unwrap();
         }
-        assert_eq!(copy.commit().unwrap(), tail.next_sequence());
+        assert_eq!(copy.commit(&mut |_| true).unwrap(), tail.next_sequence());
     }
 }
 

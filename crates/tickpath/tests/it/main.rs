@@ -48,6 +48,7 @@ mod second_hour;
 mod security;
 mod side_by_side;
 mod stamps;
+mod standby;
 mod stopped;
 mod support;
 mod sweep;
