@@ -15,6 +15,8 @@ pub const DEVICE: &str = "tick0";
 /// Addresses for documentation (RFC 5737), which no real network uses.
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)];
 const PREFIX_BITS: u8 = 24;
+/// A station that is on no cable: what is sent there is dropped by whoever gets it.
+const NOBODY: &str = "02:00:00:00:00:00";
 /// The calling thread's network namespace.
 const OWN: &str = "/proc/thread-self/ns/net";
 
@@ -69,6 +71,34 @@ impl Networks {
             end.ip(&["route", "add", "224.0.0.0/4", "dev", DEVICE])?;
         }
         Ok(Networks { ends })
+    }
+
+    /// Cuts the cable, or mends it. Packets to the other end are then lost without a sign, as in a
+    /// network that has failed somewhere between: devices, routes and connections stay as they are.
+    /// Runs `ip` twice, so one direction is cut some milliseconds before the other.
+    ///
+    /// # Errors
+    /// If `ip` fails.
+    pub fn set_cut(&self, is_cut: bool) -> Result<(), NetworkError> {
+        let [first, second] = &self.ends;
+        for (end, other) in [(first, second), (second, first)] {
+            let other = other.address.to_string();
+            match is_cut {
+                true => end.ip(&[
+                    "neigh",
+                    "replace",
+                    &other,
+                    "lladdr",
+                    NOBODY,
+                    "dev",
+                    DEVICE,
+                    "nud",
+                    "permanent",
+                ])?,
+                false => end.ip(&["neigh", "del", &other, "dev", DEVICE])?,
+            }
+        }
+        Ok(())
     }
 
     /// The exchange's network.

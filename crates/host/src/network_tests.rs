@@ -55,6 +55,36 @@ fn what_is_sent_in_one_comes_out_in_the_other_and_nowhere_else() {
 }
 
 #[test]
+fn a_cut_cable_loses_everything_until_it_is_mended() {
+    let Some(networks) = networks() else { return };
+    let [one, other] = [networks.exchange(), networks.trader()];
+    let [here, there] =
+        [one, other].map(|end| end.within(|| bind(end.address())).unwrap().unwrap());
+    let mut into = [0; 8];
+    let mut passes = |from: &UdpSocket, to: &UdpSocket, text: &[u8]| {
+        from.send_to(text, to.local_addr().unwrap()).unwrap();
+        loop {
+            match to.recv_from(&mut into) {
+                Ok((n, _)) => break &into[..n] == text,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break false,
+            }
+        }
+    };
+    assert!(passes(&here, &there, b"a") && passes(&there, &here, b"b"));
+    networks.set_cut(true).unwrap();
+    for end in [&here, &there] {
+        end.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    }
+    assert!(!passes(&here, &there, b"c") && !passes(&there, &here, b"d"));
+    networks.set_cut(false).unwrap();
+    for end in [&here, &there] {
+        end.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    }
+    assert!(passes(&here, &there, b"e") && passes(&there, &here, b"f"));
+}
+
+#[test]
 fn a_process_that_is_started_there_stays_there_and_the_thread_comes_back() {
     let Some(networks) = networks() else { return };
     let before = own();

@@ -1,5 +1,5 @@
-//! Client ids of orders, which the engine does not keep: their records in the log, the map from open
-//! order to client id that a replay gives, and the latest orders that have ended.
+//! Client ids of orders, which the engine does not keep: their records in the log, the map from
+//! open order to client id that a replay gives, and the latest orders that have ended.
 //!
 //! The record of a client id comes before the input that gives an order that id, so that an order
 //! in the log is never without its client id. It counts if the engine accepts that input. It has

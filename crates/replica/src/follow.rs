@@ -2,7 +2,7 @@
 //! copy. As a standby it ends when the primary's lease has run out.
 
 use crate::lease::Lease;
-use crate::reply::Replies;
+use crate::reply::{Distance, Replies};
 use crate::session::{Session, SessionError, StoreError};
 use crate::store::DirectoryStore;
 use clock::monotonic_ns;
@@ -63,8 +63,8 @@ enum EndError {
 /// How a follower follows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FollowSettings {
-    /// Each reply is sent so much later, as if the follower were that far away: a round trip.
-    pub delay: Duration,
+    /// Replies are sent later, as if the follower were that far away: a round trip.
+    pub distance: Distance,
     /// A silence of the primary after which the follower ends as promoted; `None`: never.
     pub promote_after: Option<Duration>,
 }
@@ -87,7 +87,7 @@ pub fn follow(
     let mut follower = Follower {
         listener,
         store,
-        delay: settings.delay,
+        distance: settings.distance,
         report,
         buffer: vec![0; READ_BYTES],
         lease,
@@ -107,7 +107,7 @@ pub fn follow(
 struct Follower<'a> {
     listener: &'a TcpListener,
     store: &'a mut DirectoryStore,
-    delay: Duration,
+    distance: Distance,
     report: &'a mut dyn FnMut(&FollowEvent<'_>),
     buffer: Vec<u8>,
     lease: Option<Lease>,
@@ -155,7 +155,7 @@ impl Follower<'_> {
             // Nobody is there, or has gone again, or there is no descriptor now.
             let Ok((stream, peer)) = self.listener.accept() else { break };
             self.counts.connections += 1;
-            match Connection::new(stream, peer, self.delay) {
+            match Connection::new(stream, peer, self.distance) {
                 Ok(stranger) => self.strangers.push(stranger),
                 Err(error) => self.ended(peer, error.into())?,
             }
@@ -221,12 +221,12 @@ struct Connection {
 
 impl Connection {
     /// One that does not wait when it reads.
-    fn new(stream: TcpStream, peer: SocketAddr, delay: Duration) -> io::Result<Connection> {
+    fn new(stream: TcpStream, peer: SocketAddr, distance: Distance) -> io::Result<Connection> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         stream.set_read_timeout(Some(LOOK))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let replies = Replies::new(stream.try_clone()?, delay)?;
+        let replies = Replies::new(stream.try_clone()?, distance)?;
         let (session, out) = (Session::default(), Vec::new());
         Ok(Connection { stream, peer, session, replies, out, heard_ns: monotonic_ns() })
     }

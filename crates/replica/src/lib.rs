@@ -43,3 +43,5 @@ pub mod ship;
 pub mod store;
 mod stream;
 pub mod term;
+
+pub use reply::Distance;

@@ -7,6 +7,7 @@ use crate::signals::stop_flag;
 use anyhow::bail;
 use exchange::Exchange;
 use journal::{Mode, Options, Replication};
+use replica::Distance;
 use replica::follow::{FollowCounts, FollowEvent, FollowSettings, follow};
 use replica::ship::{ShipEvent, ShipSettings, Shipper};
 use replica::store::{DirectoryStore, TellRoom};
@@ -104,8 +105,11 @@ pub(crate) fn follower(arguments: &FollowerArguments) -> anyhow::Result<u8> {
     store.tell_room(tell_room(&arguments.journal, &stop));
     let listener = bind(&arguments.listen)?;
     say(&json!({ "listening": listener.local_addr()?.to_string() }).to_string());
-    let delay = Duration::from_micros(arguments.delay_us);
-    let settings = FollowSettings { delay, promote_after: None };
+    let distance = Distance {
+        delay: Duration::from_micros(arguments.delay_us),
+        jitter: Duration::from_micros(arguments.jitter_us),
+    };
+    let settings = FollowSettings { distance, promote_after: None };
     let counts = follow(&listener, &mut store, settings, &stop, &mut tell_followed)?;
     say(&last_line(&store, counts).to_string());
     Ok(DONE)

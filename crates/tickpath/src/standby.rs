@@ -76,7 +76,7 @@ pub(crate) fn wait(
     });
     say(&first.to_string());
     let promote_after = Some(Duration::from_secs_f64(*standby_seconds));
-    let settings = FollowSettings { delay: Duration::ZERO, promote_after };
+    let settings = FollowSettings { promote_after, ..FollowSettings::default() };
     let counts = follow(&listener, &mut store, settings, stop, &mut tell_followed)?;
     if !counts.is_promoted {
         let records = store.next_sequence();

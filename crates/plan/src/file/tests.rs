@@ -81,6 +81,9 @@ fn only_an_exchange_that_is_started_has_a_follower() {
     let far = ["follower.round_trip_us=500001".to_owned()];
     let error = Scenario::find("two-zones", &far).unwrap_err().to_string();
     assert!(error.contains("0 to 500000 us"), "{error}");
+    let far = ["follower.jitter_us=499501".to_owned()];
+    let error = Scenario::find("two-zones", &far).unwrap_err().to_string();
+    assert!(error.contains("0 to 499500 us"), "{error}");
 }
 
 /// A failure needs a standby that has everything, and a client that goes on there.
@@ -91,6 +94,7 @@ fn an_exchange_fails_only_where_a_standby_can_go_on() {
         ("subject.kill.replicate=async", "subject.replicate"),
         ("subject.kill.dialect=sbe", "over JSON"),
         ("load.stamp_every=10", "stamp_every"),
+        ("subject.stop.failure=cut", "network = \"veth\""),
         ("follower.round_trip_us=5", "round_trip_us = 0"),
         ("follower.standby_ms=149", "150 to 10000 ms"),
     ] {

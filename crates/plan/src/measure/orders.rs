@@ -10,6 +10,7 @@ use crate::segments::{CARD_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
 use crate::tables::replica::{Failure, ROUND_TRIP_US_MAX, Replicate, STANDBY_MS};
 use crate::tables::subject::{Dialect, Subject};
+use crate::tables::ticks::Network;
 
 /// The kind.
 pub(crate) struct Orders;
@@ -26,8 +27,15 @@ fn check_failure(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioE
     require(has_own_client, "only tickpath's own client over JSON goes on at a standby")?;
     let shows = scenario.load.model == Model::Open && scenario.load.stamp_every == 0;
     require(shows, "use load.model = \"open\", whose schedule shows the gap, without stamp_every")?;
-    let is_near = scenario.follower.round_trip_us == 0;
-    Ok(require(is_near, "a standby is no planted distance away; set follower.round_trip_us = 0")?)
+    let has_cable = failure != Failure::Cut || scenario.network == Network::Veth;
+    require(
+        has_cable,
+        "only a network of its own can be cut: set network = \"veth\", and run as root",
+    )?;
+    let is_near = scenario.follower.round_trip_us == 0 && scenario.follower.jitter_us == 0;
+    let why =
+        "a standby is no planted distance away; set follower.round_trip_us = 0 and jitter_us = 0";
+    Ok(require(is_near, why)?)
 }
 
 /// FIX has a port and a thread of its own.
@@ -121,6 +129,8 @@ impl Measurement for Orders {
         )?;
         let (key, round_trip_us) = ("follower.round_trip_us", scenario.follower.round_trip_us);
         within(key, round_trip_us, 0..=ROUND_TRIP_US_MAX, "{} us")?;
+        let jitter_us_max = ROUND_TRIP_US_MAX - round_trip_us;
+        within("follower.jitter_us", scenario.follower.jitter_us, 0..=jitter_us_max, "{} us")?;
         within("follower.standby_ms", scenario.follower.standby_ms, STANDBY_MS, "{} ms")?;
         checks::exchange(scenario)
     }

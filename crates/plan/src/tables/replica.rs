@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Longest round trip to a follower, us. The exchange takes a follower for lost that does not
-/// acknowledge for a second.
+/// Longest round trip to a follower, us, with its jitter. The exchange takes a follower for lost
+/// that does not acknowledge for a second.
 pub const ROUND_TRIP_US_MAX: u64 = 500_000;
 /// Limits of the silence after which a standby takes over, ms. An exchange sends it a heartbeat
 /// each 50 ms.
@@ -17,13 +17,15 @@ pub struct Follower {
     /// Round trip to the followers of `subject.replicate`, us: each acknowledgement is sent so much
     /// later.
     pub round_trip_us: u64,
+    /// And a random time below this, us. Acknowledgements keep their order.
+    pub jitter_us: u64,
     /// Silence of an exchange with `subject.failure` after which its standby takes over, ms.
     pub standby_ms: u64,
 }
 
 impl Default for Follower {
     fn default() -> Follower {
-        Follower { round_trip_us: 0, standby_ms: 500 }
+        Follower { round_trip_us: 0, jitter_us: 0, standby_ms: 500 }
     }
 }
 
@@ -38,6 +40,9 @@ pub enum Failure {
     Kill,
     /// SIGSTOP: its connections stay open.
     Stop,
+    /// The network between it and all others loses everything. It lives, and its connections stay
+    /// open.
+    Cut,
 }
 
 impl fmt::Display for Failure {
@@ -46,6 +51,7 @@ impl fmt::Display for Failure {
             Failure::None => "none",
             Failure::Kill => "kill",
             Failure::Stop => "stop",
+            Failure::Cut => "cut",
         })
     }
 }

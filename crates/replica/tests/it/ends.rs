@@ -2,6 +2,7 @@
 
 use engine::{Cancel, Command, EngineLimits, Input};
 use journal::{AppendError, Appender, Identity, Inputs, Mode, Options, Replication};
+use replica::Distance;
 use replica::follow::{FollowCounts, FollowSettings, follow};
 use replica::ship::{ShipSettings, Shipper};
 use replica::store::DirectoryStore;
@@ -124,7 +125,8 @@ impl Follower {
         let its_stop = Arc::clone(&stop);
         let mut store = DirectoryStore::open(path, options(Mode::Sync)).unwrap();
         let listener = listener.try_clone().unwrap();
-        let settings = FollowSettings { delay, promote_after };
+        let distance = Distance { delay, ..Distance::default() };
+        let settings = FollowSettings { distance, promote_after };
         let work = move || follow(&listener, &mut store, settings, &its_stop, &mut |_| {}).unwrap();
         Follower { stop, thread: std::thread::spawn(work) }
     }

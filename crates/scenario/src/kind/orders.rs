@@ -10,6 +10,7 @@ use crate::progress::Teller;
 use plan::Scenario;
 use plan::faults::Inject;
 use plan::process::orders::{OrdersPlan, Wire};
+use plan::tables::replica::Failure;
 use record::{ClientResult, Verdict, directory};
 use rustix::process::Pid;
 
@@ -27,14 +28,14 @@ impl Runner for Orders {
             let wire = wire(launch, lengths)?;
             let run =
                 || observer.during(launch, |teller| trade(launch, (exchange, ready), wire, teller));
-            let result = match exchange.zip(failure::signal(launch.failure())) {
-                None => run(),
-                Some((exchange, signal)) => {
-                    let run = failure::midway(launch, exchange, signal, run);
-                    run.map(failure::checked)
+            let result = match exchange.filter(|_| launch.failure() != Failure::None) {
+                None => run()?,
+                Some(exchange) => {
+                    let (result, lost) = failure::midway(launch, exchange, run);
+                    failure::checked(result?, lost)
                 }
             };
-            result.map(Outcome::from)
+            Ok(Outcome::from(result))
         })
     }
 

@@ -3,6 +3,7 @@
 mod client_result;
 mod cost;
 pub(crate) mod observer;
+mod other_end;
 pub(crate) mod process;
 pub(crate) mod replica;
 pub(crate) mod stderr;
@@ -30,7 +31,6 @@ use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
 use rustix::process::Pid;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::fs::File;
 use std::net::Ipv4Addr;
@@ -180,51 +180,6 @@ impl Launch<'_> {
             result.fail(why);
         }
         Ok(result)
-    }
-
-    /// Starts an exchange, or the raw echo. Returns it with its first line. Its stderr goes to a
-    /// file with that suffix.
-    fn start_exchange<R: DeserializeOwned>(
-        &self,
-        plan: &ExchangePlan,
-        suffix: &str,
-    ) -> Result<(Process, R), ConductError> {
-        let failed = |why: String| ConductError::Process { who: EXCHANGE.to_owned(), why };
-        let plan = serde_json::to_string(plan).map_err(|error| failed(error.to_string()))?;
-        let mut command = Command::new(&self.conduct.program);
-        command.args(["exchange", "--plan", "-"]);
-        command.args(["--die-with-parent", &std::process::id().to_string()]);
-        self.start_other_end((EXCHANGE, suffix), command, &plan)
-    }
-
-    /// Starts the process at the other end, such as an exchange, with that text on stdin. Returns
-    /// it with its first line. `who` names it in errors, and `suffix` the file of its stderr.
-    pub(crate) fn start_other_end<R: DeserializeOwned>(
-        &self,
-        (who, suffix): (&str, &str),
-        command: Command,
-        input: &str,
-    ) -> Result<(Process, R), ConductError> {
-        let failed = |why: String| ConductError::Process { who: who.to_owned(), why };
-        let (stderr, file) = self.stderr(suffix)?;
-        let start = || Process::start(command, input, file, EXCHANGE_PATIENCE);
-        let started = match self.networks {
-            None => start(),
-            Some(networks) => networks.exchange().within(start)?,
-        };
-        let mut process =
-            started.map_err(|error| failed(format!("it can't be started: {error}")))?;
-        self.account.is_measured(process.pid());
-        self.interrupt.watch(&[process.pid()]);
-        let line = process.line().unwrap_or_default();
-        self.interrupt.watch(&[]);
-        if let Ok(ready) = serde_json::from_str::<R>(&line) {
-            process.deadline(self.lasts() + CLIENT_PATIENCE + EXCHANGE_PATIENCE);
-            return Ok((process, ready));
-        }
-        // It has ended, or will at its deadline.
-        let _ = process.wait();
-        Err(failed(stderr::said(&stderr)))
     }
 
     fn exchange_plan(&self, market_data: MarketData, journal: Option<JournalPlan>) -> ExchangePlan {

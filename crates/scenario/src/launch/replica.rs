@@ -3,6 +3,7 @@
 use crate::conduct::ConductError;
 use crate::launch::process::Process;
 use crate::launch::{Launch, MarketData};
+use host::network::{Network, Networks};
 use plan::process::exchange::{ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
 use plan::tables::replica::{Failure, Replicate};
 use serde::Deserialize;
@@ -82,6 +83,7 @@ impl Launch<'_> {
         command.args(["follower", "--listen", &format!("{own}:0"), "--journal"]);
         command.arg(replica.files.0.join("copy"));
         command.args(["--delay-us", &scenario.follower.round_trip_us.to_string()]);
+        command.args(["--jitter-us", &scenario.follower.jitter_us.to_string()]);
         command.args(["--die-with-parent", &std::process::id().to_string()]);
         let (process, ready) =
             self.start_other_end::<FollowerReady>((FOLLOWER, ".follower"), command, "")?;
@@ -100,16 +102,19 @@ impl Launch<'_> {
     }
 
     /// Starts the exchange that takes over. It has no core of its own: as long as it only follows,
-    /// the measured exchange needs them.
+    /// the measured exchange needs them. Where there are two networks it is in that of the client,
+    /// so that the other one can be lost as a whole.
     fn start_standby(&self, mut replica: Replica) -> Result<Replica, ConductError> {
-        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+        let network = self.networks.map(Networks::trader);
+        let own = network.map_or(Ipv4Addr::LOCALHOST, Network::address);
         let silence_ms = self.conduct.scenario.follower.standby_ms;
         let standby = Some(StandbyPlan { listen: format!("{own}:0"), silence_ms });
         let directory = replica.files.0.join("copy").display().to_string();
         let journal = JournalPlan { directory, follower: None, standby };
         let plan = self.exchange_plan(MarketData::default(), Some(journal));
-        let plan = ExchangePlan { cores: Vec::new(), ..plan };
-        let (process, ready) = self.start_exchange::<StandbyReady>(&plan, ".standby")?;
+        let plan = ExchangePlan { cores: Vec::new(), listen: format!("{own}:0"), ..plan };
+        let (process, ready) =
+            self.start_exchange_in::<StandbyReady>(network, &plan, ".standby")?;
         let mode = "sync".to_owned();
         replica.plan.follower = Some(FollowerPlan { address: ready.standby, mode });
         replica.standby = Some(Standby { process, clients: ready.clients });

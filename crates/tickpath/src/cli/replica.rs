@@ -54,6 +54,10 @@ pub(crate) struct FollowerArguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub delay_us: u64,
+    /// Send each acknowledgement up to N us later than that, at random; they keep their order
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub jitter_us: u64,
     /// End when this parent process ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,

@@ -336,17 +336,38 @@ fn state_hash(log: &Path) -> Value {
 /// is answered once.
 #[test]
 fn a_run_shows_the_silence_between_two_exchanges() {
+    run_and_lose("failover", "3", &["kill", "stop"]);
+}
+
+/// The same where the exchange lives and the network to it is lost: it acknowledges nothing more.
+#[test]
+fn a_run_shows_the_silence_after_a_lost_network() {
+    if let Err(error) = host::network::Networks::create() {
+        return testing::skipped(testing::Need::Root, error);
+    }
+    // The last subject alone: the others are those of the test above.
+    let shipped = include_str!("../../../../scenarios/failover-cut.toml");
+    let (keys, subjects) = shipped.split_once("[[subject]]").unwrap();
+    let (_, cut) = subjects.rsplit_once("[[subject]]").unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("cut.toml");
+    std::fs::write(&file, format!("{keys}[[subject]]{cut}")).unwrap();
+    run_and_lose(&file.display().to_string(), "4", &["cut"]);
+}
+
+fn run_and_lose(scenario: &str, seconds: &str, causes: &[&str]) {
     const STANDBY_MS: u64 = 600;
     let out = tempfile::tempdir().unwrap();
     let standby = format!("follower.standby_ms={STANDBY_MS}");
-    let sets = ["runs=1", "warm_up_seconds=0.1", "seconds=3", "hiccup_seconds=0", &standby];
+    let seconds = format!("seconds={seconds}");
+    let sets = ["runs=1", "warm_up_seconds=0.1", &seconds, "hiccup_seconds=0", &standby];
     let mut command = tickpath();
-    command.args(["run", "failover", "--json", "--out"]).arg(out.path());
+    command.args(["run", scenario, "--json", "--out"]).arg(out.path());
     command.args(sets.iter().flat_map(|set| ["--set", set]));
     let done = command.output().unwrap();
     let record = printed_record(&done);
     assert!(!is_void(&record), "{}", text(&done.stderr));
-    for (index, name) in ["kill", "stop"].into_iter().enumerate() {
+    for (index, name) in causes.iter().enumerate() {
         let load = &record["subjects"][index]["load"];
         let [outage] = &load["outages"].as_array().unwrap()[..] else { panic!("{load}") };
         let silence_ms = outage["silence_ns"].as_u64().unwrap() / 1_000_000;

@@ -27,8 +27,8 @@ fn messages_in_flight_are_settled_once() {
     let mut desk = Desk::new(Clock::calibrate(), Box::new(script.clone()), &ids, entry, recorder);
     desk.load.rate_per_second_offered = Some(1.0);
     desk.start_measuring(0);
-    // Orders 0 to 3 are acknowledged, and their cancels in flight; so are 4 to 8, and the cancels of
-    // 6 to 8.
+    // Orders 0 to 3 are acknowledged, and their cancels in flight; so are 4 to 8, and the cancels
+    // of 6 to 8.
     (0..9).for_each(|number| desk.order(number, 0, 100).unwrap());
     script.0.borrow_mut().writes.push_back((1800, 1000));
     desk.flush();

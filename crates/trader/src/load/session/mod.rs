@@ -43,7 +43,7 @@ pub enum Reply {
     Aside,
 }
 
-/// What an exchange says of an order after an outage.
+/// The state of an order after an outage, as the exchange says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     /// It is open.
