@@ -99,10 +99,15 @@ impl Arrivals {
             self.duplicated += 1;
             return;
         }
-        let path = [stamps.sent_ns, stamps.received_ns, stamps.resent_ns, arrival_wall_ns];
+        // A replicator whose copies the kernel makes does not stamp them.
+        let passed = [stamps.received_ns, stamps.resent_ns].into_iter().filter(|ns| *ns != 0);
+        let path = [stamps.sent_ns].into_iter().chain(passed).chain([arrival_wall_ns]);
         self.backwards += u64::from(!path.is_sorted());
-        let after = |wall_ns: u64| {
-            u32::try_from(wall_ns.saturating_sub(stamps.sent_ns)).unwrap_or(NEVER).min(NEVER - 1)
+        let after = |wall_ns: u64| match wall_ns {
+            0 => NEVER,
+            _ => u32::try_from(wall_ns.saturating_sub(stamps.sent_ns))
+                .unwrap_or(NEVER)
+                .min(NEVER - 1),
         };
         self.copies[place] = after(arrival_wall_ns);
         self.came += 1;
@@ -158,6 +163,18 @@ mod tests {
         assert_eq!((message.received_ns, message.resent_ns), (Some(10), Some(12)));
         assert_eq!((arrivals.duplicated, arrivals.unstamped, arrivals.strange), (1, 1, 2));
         assert_eq!((arrivals.copies(), arrivals.backwards), (1, 0));
+    }
+
+    #[test]
+    fn stamps_that_a_replicator_did_not_write_are_not_known() {
+        let mut arrivals = Arrivals::new(1, 1);
+        arrivals.sent(0, 0, 0);
+        let unstamped = Stamps { received_ns: 0, resent_ns: 0, ..STAMPS };
+        arrivals.came(0, 0, &unstamped, Some(1_020));
+        let message = arrivals.messages().next().unwrap();
+        assert_eq!((message.received_ns, message.resent_ns), (None, None));
+        assert_eq!(message.copies().collect::<Vec<_>>(), [(0, 20)]);
+        assert_eq!(arrivals.backwards, 0);
     }
 
     /// Somebody set the clock between two stamps: the times mean nothing.

@@ -171,6 +171,11 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
+    /// The backend of the replicator in front of a subject of `fan-out`.
+    pub fn replicator<'a>(&'a self, subject: &'a Subject) -> &'a str {
+        if subject.replicator.is_empty() { &self.exchange.backend } else { &subject.replicator }
+    }
+
     /// Whether the subject with that index speaks TLS.
     pub fn has_tls(&self, index: usize) -> bool {
         self.tls || self.subject[index].tls

@@ -1,17 +1,30 @@
 //! `fan-out`: one source, a replicator, and many subscribers. The rows are ways to send.
 
+use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::process::fan_out::{
     ARRIVAL, FIRST, HOP_1, HOP_2, LAST, MEDIAN, REPLICATOR, SPREAD, check_arrivals,
 };
-use crate::range::require;
+use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
+use crate::tables::fan_out::SendOrder;
 use crate::tables::load::{Model, check_plain};
 use crate::tables::subject::Subject;
+use crate::tables::ticks::Network;
 
 /// The kind.
 pub(crate) struct FanOut;
+
+/// Checks that a replicator has the backend `name`, and here.
+fn check_replicator(key: &str, name: &str, scenario: &Scenario) -> Result<(), OutOfRange> {
+    let why = "a replicator copies by spin or block (sockets), af_xdp or xdp";
+    require(backend::replicator(name).is_ok(), key, name, why)?;
+    let needs_interface = [backend::AF_XDP.name, backend::XDP.name].contains(&name);
+    let has_interface = !needs_interface || scenario.network == Network::Veth;
+    let why = format!("{name} takes the frames of an interface, which loopback has not: \"veth\"");
+    require(has_interface, "network", "loopback", why)
+}
 
 impl Measurement for FanOut {
     fn keys(&self, _model: Model) -> &'static [&'static str] {
@@ -30,6 +43,7 @@ impl Measurement for FanOut {
             "subject.scheduling",
             "subject.backend",
             "subject.order",
+            "subject.replicator",
         ]
     }
 
@@ -57,15 +71,19 @@ impl Measurement for FanOut {
         scenario.load.check()?;
         check_plain("load.arrival", scenario.load.arrival)?;
         scenario.fan_out.check()?;
-        let backend = &scenario.exchange.backend;
-        let why = "a replicator polls its sockets or sleeps on them: spin or block";
-        require(["spin", "block"].contains(&backend.as_str()), "exchange.backend", backend, why)?;
+        check_replicator("exchange.backend", &scenario.exchange.backend, scenario)?;
         let messages = scenario.messages(scenario.seconds);
         Ok(check_arrivals(messages, scenario.fan_out.subscribers)?)
     }
 
-    fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+    fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
         checks::one_core(subject)?;
+        let way = scenario.replicator(subject);
+        let key = key_of(subject, "replicator");
+        check_replicator(&key, way, scenario)?;
+        let why = "XDP programs send in the fixed order only";
+        let is_fixed = way != backend::XDP.name || subject.order == SendOrder::Fixed;
+        require(is_fixed, &key_of(subject, "order"), subject.order.name(), why)?;
         let has = ["spin", "block"].contains(&subject.backend.as_str());
         let why = "source and subscribers are one thread: spin or block";
         Ok(require(has, &key_of(subject, "backend"), &subject.backend, why)?)

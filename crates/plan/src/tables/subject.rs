@@ -70,6 +70,8 @@ pub struct Subject {
     pub bulk_flows: usize,
     /// For `fan-out`: which subscriber gets a message first.
     pub order: SendOrder,
+    /// For `fan-out`: the backend of the replicator in front of it; empty: that of `[exchange]`.
+    pub replicator: String,
     /// Faults to inject; only tickpath's own client can.
     pub inject: Inject,
 }
@@ -92,6 +94,7 @@ impl Default for Subject {
             message_bytes: 0,
             bulk_flows: 0,
             order: SendOrder::Fixed,
+            replicator: String::new(),
             inject: Inject::default(),
         }
     }

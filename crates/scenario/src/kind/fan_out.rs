@@ -3,11 +3,13 @@
 use crate::conduct::{ConductError, Entrant};
 use crate::evidence::{Evidence, Lengths, Outcome};
 use crate::kind::rules;
-use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
+use crate::kind::runner::{RuleCheck, Runner};
 use crate::launch::Launch;
 use crate::launch::observer::Observer;
 use crate::progress::Teller;
+use host::network::DEVICE;
 use plan::Scenario;
+use plan::backend::XDP;
 use plan::process::fan_out::FanOutPlan;
 use plan::tables::fan_out::SendOrder;
 use record::fan_out::FanOutRun;
@@ -37,6 +39,7 @@ struct Ready {
 struct Replicated {
     received: u64,
     receive_dropped: Option<u64>,
+    interface_dropped: Option<u64>,
     subscribers: Vec<Row>,
     former: Vec<Row>,
 }
@@ -56,6 +59,7 @@ impl Runner for FanOut {
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
         let order = launch.conduct.scenario.subject[launch.entrant.index].order;
+        take_frames(launch)?;
         let command = replicator(launch, order);
         let (process, ready) =
             launch.start_other_end::<Ready>((REPLICATOR, ".replicator"), command, "")?;
@@ -92,8 +96,24 @@ impl Runner for FanOut {
     }
 
     fn may_sleep(&self, scenario: &Scenario, entrant: &Entrant) -> bool {
-        either_end_may_sleep(scenario, entrant)
+        let way = scenario.replicator(&scenario.subject[entrant.index]);
+        entrant.backend != "spin" || !["spin", "af_xdp"].contains(&way)
     }
+}
+
+/// Where some replicator's copies leave by XDP, the other end of the cable must take frames of
+/// programs: it does with GRO. It has it in front of all rows, so that they differ in nothing else.
+fn take_frames(launch: &Launch) -> Result<(), ConductError> {
+    let scenario = &launch.conduct.scenario;
+    let is_xdp = |subject| scenario.replicator(subject) == XDP.name;
+    let (Some(networks), true) = (launch.networks, scenario.subject.iter().any(is_xdp)) else {
+        return Ok(());
+    };
+    let set = || host::ethtool::set(DEVICE, "gro", 1);
+    networks.trader().within(set)?.map_err(|error| {
+        launch
+            .failed(format!("{DEVICE} of the subscribers can't have GRO, which xdp needs: {error}"))
+    })
 }
 
 /// The command of the replicator in front of this entrant.
@@ -102,10 +122,13 @@ fn replicator(launch: &Launch, order: SendOrder) -> Command {
     let own = launch.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
     let any_port = SocketAddrV4::new(own, 0).to_string();
     let mut command = Command::new(&launch.conduct.program);
-    command.args(["fan-out", "--from", &any_port, "--listen", &any_port, "--tunnel", "keep"]);
+    let backend = scenario.replicator(&scenario.subject[launch.entrant.index]);
+    // Programs in the kernel write no stamps: there a copy has no hops.
+    let tunnel = if backend == XDP.name { "none" } else { "keep" };
+    command.args(["fan-out", "--from", &any_port, "--listen", &any_port, "--tunnel", tunnel]);
     command.args(["--lease-ms", &LEASE_MS.to_string(), "--order", order.name()]);
     command.args(["--seed", &scenario.load.seed.to_string()]);
-    command.args(["--backend", &scenario.exchange.backend]);
+    command.args(["--backend", backend]);
     command.args(["--scheduling", &scenario.exchange.scheduling.to_string()]);
     command.args(["--die-with-parent", &std::process::id().to_string()]);
     if let Some(core) = launch.placed.exchange.first() {
@@ -150,7 +173,8 @@ fn account(run: &mut FanOutRun, replicated: &Replicated) {
     let rows = replicated.subscribers.iter().chain(&replicated.former);
     run.replicated = Some(replicated.received);
     run.dropped_before = replicated.receive_dropped;
-    run.dropped_in = Some(rows.map(|row| row.no_room + row.failed).sum());
+    let by_interface = replicated.interface_dropped.unwrap_or(0);
+    run.dropped_in = Some(rows.map(|row| row.no_room + row.failed).sum::<u64>() + by_interface);
 }
 
 fn recorded(evidence: &Evidence) -> (Verdict, String) {

@@ -56,8 +56,53 @@ fn a_replicator_ends_after_its_time_and_rejects_what_makes_no_sense() {
     }
 }
 
+/// Killed at any instant, it leaves no program on the interface.
+#[test]
+fn a_killed_replicator_leaves_the_interface_to_the_kernel() {
+    let networks = match host::network::Networks::create() {
+        Ok(networks) => networks,
+        Err(why) => testing::skip!(Root, "{why}"),
+    };
+    let within = |command: &mut std::process::Command| {
+        networks.exchange().within(|| command.stdout(Stdio::piped()).spawn()).unwrap().unwrap()
+    };
+    let has_program = || {
+        let mut ip = std::process::Command::new("ip");
+        let shown = within(ip.args(["link", "show", "dev", host::network::DEVICE]));
+        text(&shown.wait_with_output().unwrap().stdout).contains("xdp")
+    };
+    let own = networks.exchange().address();
+    let (from, listen) = (format!("{own}:5000"), format!("{own}:5001"));
+    for backend in ["af_xdp", "xdp"] {
+        let mut command = tickpath();
+        command.args(["fan-out", "--backend", backend, "--from", &from, "--listen", &listen]);
+        let mut child = within(&mut command);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let Some(Ok(ready)) = lines.next() else {
+            testing::skip!(Kernel, "{backend}: {:?}", child.wait());
+        };
+        let ready: Value = serde_json::from_str(&ready).unwrap();
+        assert!(ready["way"].as_str().unwrap().contains("native XDP"), "{ready}");
+        assert!(has_program(), "{backend}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let gone = (0..2_000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            !has_program()
+        });
+        assert!(gone, "{backend}: the program is still attached");
+    }
+}
+
 /// A run of a few seconds: four subscribers, and both ends sleep while they wait.
 fn measured(sets: &[&str]) -> (Value, String) {
+    let backends =
+        ["fixed", "rotating", "random"].map(|name| format!("subject.{name}.backend=block"));
+    let sets: Vec<&str> = backends.iter().map(String::as_str).chain(sets.iter().copied()).collect();
+    measured_of("fan-out", &sets)
+}
+
+fn measured_of(scenario: &str, sets: &[&str]) -> (Value, String) {
     let directory = tempfile::tempdir().unwrap();
     let short = [
         "runs=1",
@@ -67,12 +112,9 @@ fn measured(sets: &[&str]) -> (Value, String) {
         "load.rate_per_second=500",
         "fan_out.subscribers=4",
         "exchange.backend=block",
-        "subject.fixed.backend=block",
-        "subject.rotating.backend=block",
-        "subject.random.backend=block",
     ];
     let mut command = tickpath();
-    command.args(["run", "fan-out", "--quiet", "--out", directory.path().to_str().unwrap()]);
+    command.args(["run", scenario, "--quiet", "--out", directory.path().to_str().unwrap()]);
     let sets = short.iter().chain(sets).flat_map(|set| ["--set", *set]);
     command.args(sets);
     let done = command.output().unwrap();
@@ -129,6 +171,35 @@ fn a_fan_out_crosses_two_namespaces() {
     }
 }
 
+/// Every way to copy in one record, each in front of the same subscribers.
+#[test]
+fn ways_to_copy_share_one_record() {
+    if let Err(why) = host::network::Networks::create() {
+        testing::skip!(Root, "{why}");
+    }
+    let sets = [
+        "seconds=0.5",
+        "subject.sockets.replicator=block",
+        "subject.sockets.backend=block",
+        "subject.af_xdp.backend=block",
+        "subject.xdp.backend=block",
+    ];
+    let (record, table) = measured_of("fan-out-ways", &sets);
+    assert!(!is_void(&record), "{}", record["void_because"]);
+    let subjects = record["subjects"].as_array().unwrap();
+    assert_eq!(subjects.len(), 3);
+    for subject in subjects {
+        let (name, load) = (subject["name"].as_str().unwrap(), &subject["load"]);
+        assert_eq!((&load["received"], &load["lost"]), (&1_000.into(), &0.into()), "{name}");
+        assert_eq!(load["fan_out"][0]["whole"], 250, "{name}");
+        assert!(table.contains(name), "{table}");
+        let hops = subject["series"].as_array().unwrap().iter();
+        let has_hops = hops.clone().any(|one| one["name"] == "hop_1");
+        // No process sees the datagrams that the kernel copies, so none stamps them.
+        assert_eq!(has_hops, name != "xdp", "{name}");
+    }
+}
+
 #[test]
 fn a_fan_out_out_of_range_is_rejected() {
     for (set, words) in [
@@ -138,6 +209,8 @@ fn a_fan_out_out_of_range_is_rejected() {
         ("seconds=100000", "ARRIVALS_MAX"),
         ("exchange.backend=io_uring", "spin or block"),
         ("subject.fixed.order=fair", "fixed"),
+        ("subject.fixed.replicator=dpdk", "af_xdp or xdp"),
+        ("subject.fixed.replicator=xdp", "loopback"),
     ] {
         let done = output(&["run", "fan-out", "--set", set]);
         let why = text(&done.stderr);
