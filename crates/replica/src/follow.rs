@@ -126,6 +126,7 @@ impl Follower<'_> {
         let look = if self.strangers.is_empty() { LOOK } else { LOOK_SOON };
         if u128::from(now_ns - self.looked_ns) >= look.as_nanos() {
             self.looked_ns = now_ns;
+            self.store.look_for_room();
             self.look()?;
         }
         if self.lease.as_mut().is_some_and(|lease| lease.has_run_out(monotonic_ns())) {

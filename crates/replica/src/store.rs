@@ -62,6 +62,16 @@ impl DirectoryStore {
         self.tell_room = tell;
     }
 
+    /// Tells whether the disk is full if that has changed. The next segment is made beside the
+    /// records, so this can change while none come.
+    pub fn look_for_room(&mut self) {
+        let Some((_, copy)) = &self.copy else { return };
+        if copy.has_no_room() != self.is_full {
+            self.is_full = copy.has_no_room();
+            (self.tell_room)(self.is_full);
+        }
+    }
+
     /// The record that the log needs next; 0 without a log.
     pub fn next_sequence(&self) -> u64 {
         self.copy.as_ref().map_or(0, |(_, copy)| copy.next_sequence())
@@ -129,10 +139,7 @@ impl Store for DirectoryStore {
             tell(is_full_now)
         };
         let durable = copy.commit(&mut goes_on).map_err(failed)?;
-        if copy.has_no_room() != self.is_full {
-            self.is_full = copy.has_no_room();
-            (self.tell_room)(self.is_full);
-        }
+        self.look_for_room();
         Ok(durable)
     }
 }
