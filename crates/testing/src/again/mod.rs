@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Two programs of tests, each with one failure; the second one's message looks like a list.
+/// Two programs of tests, each with one failure. The first one's message looks like a list; the
+/// second one's has what the program printed when it ran itself.
 const TWO_FAILURES: &str = "\
      Running unittests src/lib.rs (target/debug/deps/a-1)
 
@@ -26,10 +27,21 @@ running 1 test
 test feed::a_gap ... FAILED
 
 failures:
+
+---- feed::a_gap stdout ----
+exit status: 101
+
+failures:
     feed::a_gap
 
 test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out
 
+failures:
+    feed::a_gap
+
+test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out
+
+error: test failed, to rerun pass `-p b --test it`
 error: 2 targets failed:
     `-p a --lib`
     `-p b --test it`
@@ -72,7 +84,8 @@ fn a_second_failure_and_a_test_that_did_not_run_are_failures() {
 
 #[test]
 fn crashes_builds_and_many_failures_are_not_tried_again() {
-    let crashed = TWO_FAILURES.replace("2 targets failed", "3 targets failed");
+    let crash = "\nCaused by:\n  process didn't exit successfully: `b` (signal: 6, SIGABRT)\n";
+    let crashed = format!("{TWO_FAILURES}{crash}");
     let unbuilt = "error: could not compile `a` (lib)\n".to_owned();
     let many = TWO_FAILURES.replace("    feed::a_gap\n", "    b\n    c\n    d\n");
     for (log, why) in
