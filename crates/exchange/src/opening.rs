@@ -6,6 +6,7 @@ use crate::account::register::{self, Register, RegisterHead, RegisteredAccount};
 use crate::account::risk::KnownAccount;
 use crate::account::sessions::{EXCHANGE_ACCOUNT, Sender, Sessions};
 use crate::config::{Config, ConfigError, Journal};
+use crate::entry::disconnects::Disconnects;
 use crate::entry::state::OrderEntry;
 use crate::execution::Execution;
 use crate::execution::deliveries::Deliveries;
@@ -86,7 +87,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     }
     let ahead_ns = time_ns(&engine).saturating_sub((config.wall_ns)());
     let open_orders = client_orders(&engine, &client_ids, accounts.len() as u32);
-    let known = known(&engine, &accounts);
+    let (accounts_known, known) = (accounts.len() as u32, known(&engine, &accounts));
     let sequencer =
         Sequencer::journaled(engine, shape, appender, start, inputs_max).map_err(start_error)?;
     let mut entry = entry(config, sequencer, register, known);
@@ -103,6 +104,9 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
         .and_then(|orders| entry.core.orders.restore(orders))
         .map_err(|order| register::unknown_order(directory, &order))?;
     restore_ended(&mut entry.core.orders, &client_ids);
+    let asked = client_ids.cancel_on_disconnect().filter(|account| *account <= accounts_known);
+    let reconnect_ns = nanoseconds(config.limits.reconnect_seconds);
+    entry.accounts.disconnects = Disconnects::new(asked.collect(), reconnect_ns);
     open_plant(&mut entry, config, script)?;
     Ok((entry, Some(recovery)))
 }

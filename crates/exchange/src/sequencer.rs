@@ -230,6 +230,19 @@ impl Sequencer {
         Ok(number)
     }
 
+    /// Appends to the journal whether an account asks for `cancel_on_disconnect`. Returns the
+    /// record's number; `None` without a journal.
+    ///
+    /// # Errors
+    /// The journal does not take it.
+    pub fn append_cancel_on_disconnect(
+        &mut self,
+        account: u32,
+        is_on: bool,
+    ) -> Result<Option<u64>, AppendError> {
+        self.journal.try_append_cancel_on_disconnect(account, is_on)
+    }
+
     /// [`engine::Engine::state_hash`].
     pub fn state_hash(&self) -> u64 {
         self.engine.state_hash()

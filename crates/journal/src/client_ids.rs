@@ -11,9 +11,19 @@
 //! | 8 | kind, 128: above the kinds of the engine's own records |
 //! | 9..72 | the client id: UTF-8, then zeros |
 //!
-//! In a snapshot, these records follow the engine's pieces, by order id.
+//! Another record says whether an account's orders are to be cancelled when its connection is lost,
+//! so that they are also if the exchange is lost with the connection:
+//!
+//! | bytes | |
+//! |---|---|
+//! | 0..8 | the account |
+//! | 8 | kind, 130 |
+//! | 9 | 1: they are, 0: they are not |
+//! | 10..72 | 0 |
+//!
+//! In a snapshot, these records follow the engine's pieces: client ids by order id, then accounts.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use engine::{Command, DecodeError, DoneReason, Engine, Event, Input};
 
@@ -26,6 +36,8 @@ const KIND: usize = 8;
 const TEXT: usize = 9;
 /// Kinds of the engine's own records are below 128.
 const CLIENT_ID: u8 = 128;
+const CANCEL_ON_DISCONNECT: u8 = 130;
+const IS_ON: usize = 9;
 
 /// The text of a client id, padded with zeros: 1 to [`CLIENT_ID_BYTES_MAX`] bytes of UTF-8 without
 /// control characters.
@@ -37,6 +49,14 @@ pub(crate) enum Content {
     Input(Input),
     ClientId(OrderClientId),
     Delivery(Delivery),
+    CancelOnDisconnect(CancelOnDisconnect),
+}
+
+/// Whether an account's orders are to be cancelled when its connection is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CancelOnDisconnect {
+    pub account: u32,
+    pub is_on: bool,
 }
 
 /// The client id of an order.
@@ -51,7 +71,33 @@ impl Content {
         match bytes[KIND] {
             CLIENT_ID => OrderClientId::from_bytes(bytes).map(Content::ClientId),
             DELIVERY => Delivery::from_bytes(bytes).map(Content::Delivery),
+            CANCEL_ON_DISCONNECT => {
+                CancelOnDisconnect::from_bytes(bytes).map(Content::CancelOnDisconnect)
+            }
             _ => Input::from_bytes(bytes).map(Content::Input),
+        }
+    }
+}
+
+impl CancelOnDisconnect {
+    pub fn to_bytes(self) -> [u8; Input::BYTES] {
+        let mut bytes = [0; Input::BYTES];
+        bytes[..4].copy_from_slice(&self.account.to_le_bytes());
+        bytes[KIND] = CANCEL_ON_DISCONNECT;
+        bytes[IS_ON] = self.is_on.into();
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; Input::BYTES]) -> Result<CancelOnDisconnect, DecodeError> {
+        let account = u32::from_le_bytes(std::array::from_fn(|byte| bytes[byte]));
+        let decoded = CancelOnDisconnect { account, is_on: bytes[IS_ON] != 0 };
+        // A value has exactly one record.
+        let same = decoded.to_bytes();
+        match bytes.iter().zip(same).position(|(byte, same)| *byte != same) {
+            Some(byte) => {
+                Err(DecodeError { field: "cancel on disconnect", byte, found: bytes[byte] })
+            }
+            None => Ok(decoded),
         }
     }
 }
@@ -119,13 +165,15 @@ impl EndedOrder {
     }
 }
 
-/// The client ids of the open orders of an engine, and of the latest ones that have ended.
+/// The client ids of the open orders of an engine, and of the latest ones that have ended. Also the
+/// accounts whose orders are to be cancelled when their connection is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientIds {
     by_order: BTreeMap<u64, ClientIdText>,
     /// Oldest first.
     ended: VecDeque<EndedOrder>,
     ended_max: usize,
+    cancel_on_disconnect: BTreeSet<u32>,
     /// The last record, until the next input is applied.
     next: Option<OrderClientId>,
 }
@@ -155,9 +203,28 @@ impl ClientIds {
         self.ended.iter()
     }
 
+    /// The accounts whose orders are to be cancelled when their connection is lost.
+    pub fn cancel_on_disconnect(&self) -> impl Iterator<Item = u32> {
+        self.cancel_on_disconnect.iter().copied()
+    }
+
+    pub(crate) fn set(&mut self, CancelOnDisconnect { account, is_on }: CancelOnDisconnect) {
+        match is_on {
+            true => self.cancel_on_disconnect.insert(account),
+            false => self.cancel_on_disconnect.remove(&account),
+        };
+    }
+
     /// Whether the last record was a client id, which the next input needs.
     pub(crate) fn awaits_input(&self) -> bool {
         self.next.is_some()
+    }
+
+    /// All records that a snapshot needs.
+    pub(crate) fn records(&self) -> impl Iterator<Item = [u8; Input::BYTES]> {
+        let accounts = self.cancel_on_disconnect.iter();
+        let flags = accounts.map(|account| CancelOnDisconnect { account: *account, is_on: true });
+        self.all().map(OrderClientId::to_bytes).chain(flags.map(CancelOnDisconnect::to_bytes))
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = OrderClientId> {
@@ -181,6 +248,7 @@ impl ClientIds {
             Content::ClientId(next) => return self.next = Some(*next),
             // Nothing depends on it.
             Content::Delivery(_) => return,
+            Content::CancelOnDisconnect(of_account) => return self.set(*of_account),
             Content::Input(input) => input,
         };
         let given = self.next.take();

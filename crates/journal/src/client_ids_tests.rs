@@ -110,3 +110,22 @@ fn the_latest_ended_orders_are_known() {
     assert_eq!(ended.collect::<Vec<_>>(), expected);
     assert_eq!(book.all(), [(4, "rests".to_owned())]);
 }
+
+#[test]
+fn accounts_that_asked_for_cancel_on_disconnect_are_known() {
+    let limits = EngineLimits::matching_only(10, 10);
+    let mut book = Book { engine: Engine::new(1, limits), ids: ClientIds::default() };
+    let of = |account, is_on| CancelOnDisconnect { account, is_on };
+    for one in [of(1, true), of(70_000, true), of(2, true), of(1, false), of(3, false)] {
+        let bytes = one.to_bytes();
+        assert_eq!(Content::from_bytes(&bytes), Ok(Content::CancelOnDisconnect(one)));
+        book.ids.apply(&Content::from_bytes(&bytes).unwrap(), &mut book.engine, |_| {});
+    }
+    assert_eq!(book.ids.cancel_on_disconnect().collect::<Vec<_>>(), [2, 70_000]);
+    assert_eq!(book.ids.records().count(), 2);
+    for byte in [4, 9, 71] {
+        let mut bytes = of(1, true).to_bytes();
+        bytes[byte] = 2;
+        assert_eq!(Content::from_bytes(&bytes).unwrap_err().byte, byte);
+    }
+}

@@ -170,7 +170,8 @@ fn config(
         "empty" => StartBook::Empty,
         path => StartBook::DatabentoMbo(PathBuf::from(path)),
     };
-    let mut limits = Limits::default();
+    let reconnect_seconds = arguments.reconnect_seconds;
+    let mut limits = Limits { reconnect_seconds, ..Limits::default() };
     if let Some(connections_max) = arguments.connections_max {
         limits.connections_max = connections_max;
     }

@@ -205,6 +205,11 @@ impl Sessions {
         }
     }
 
+    /// Whether a connection of this account asked for `cancel_on_disconnect`.
+    pub fn asks_to_cancel(&self, account: u32) -> bool {
+        !self.accounts[account as usize].cancel_on_disconnect.is_empty()
+    }
+
     /// Whether a new account may have this id.
     pub fn check_new(&self, account_id: &str) -> Result<(), AuthenticateError> {
         match (is_account_id(account_id), self.accounts.len() < self.accounts_max) {

@@ -4,6 +4,7 @@ use crate::account::register::Register;
 use crate::account::risk::{KnownAccount, Risk};
 use crate::account::sessions::{AuthenticateError, EXCHANGE_ACCOUNT};
 use crate::entry::deliveries;
+use crate::entry::disconnects::Disconnects;
 use crate::execution::Execution;
 use crate::reply::rejections::{Rejection, by_journal};
 use crate::reply::reports::{RequestKind, Requester};
@@ -30,11 +31,13 @@ pub(crate) struct Accounts {
     /// Accounts whose orders must still be cancelled for a closed connection, because the journal
     /// did not take the cancel.
     cancels_owed: Vec<u32>,
+    pub disconnects: Disconnects,
 }
 
 impl Accounts {
     pub fn new(risk: Risk, register: Register) -> Accounts {
-        Accounts { risk, register, cancels_owed: Vec::new() }
+        let (cancels_owed, disconnects) = (Vec::new(), Disconnects::default());
+        Accounts { risk, register, cancels_owed, disconnects }
     }
 
     /// The number of an account. Enters a new account in the register and sends its settings to the
@@ -96,6 +99,7 @@ impl Accounts {
     ) {
         for account in accounts {
             deliveries::sequence_all(core, Some(account), time_ns, outbound);
+            self.disconnects.withdraw(account);
             let (criterion, instrument, side, tag) = (Some(account), None, None, 0);
             let command = MassCancel { account: criterion, instrument, side, tag };
             if check_worth(core, &command).is_err() {
@@ -120,6 +124,22 @@ impl Accounts {
         }
         let owed = std::mem::take(&mut self.cancels_owed);
         self.cancel_all(core, owed, time_ns, outbound);
+    }
+
+    /// Cancels the orders of accounts that did not come back after the start, and logs which
+    /// accounts ask for `cancel_on_disconnect` no more.
+    pub fn sweep(
+        &mut self,
+        core: &mut Execution,
+        now_ns: u64,
+        wall_ns: fn() -> u64,
+        outbound: &mut Outbound,
+    ) {
+        let overdue = self.disconnects.overdue(now_ns);
+        if !overdue.is_empty() {
+            self.cancel_all(core, overdue, wall_ns(), outbound);
+        }
+        self.disconnects.settle(core, &self.cancels_owed);
     }
 
     /// Executes an owed cancel before the account authenticates again; later it would cancel the

@@ -94,7 +94,9 @@ fn admit(
         Admission::Operator(name) => core.sessions.admit_operator(from, name),
         Admission::Account(account_id) => {
             let account = accounts.number(core, &account_id, time_ns, outbound)?;
+            accounts.disconnects.log(core, account, cancel_on_disconnect, outbound)?;
             core.sessions.admit(from, account, cancel_on_disconnect);
+            accounts.disconnects.admitted(core, account);
         }
     }
     Ok(())

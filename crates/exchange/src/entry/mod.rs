@@ -6,6 +6,8 @@
 //!
 //! See docs/decisions/011-exchange-layers-and-gateway-threads.md.
 
+pub mod disconnects;
+
 mod commands;
 mod entering;
 

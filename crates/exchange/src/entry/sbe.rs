@@ -175,8 +175,12 @@ fn log_on(
 ) -> Result<StreamId, SbeEnd> {
     let account = match entry.core.sessions.admission(connection, logon.token) {
         Ok(Admission::Account(account_id)) => {
-            let OrderEntry { core, accounts, .. } = entry;
-            accounts.number(core, &account_id, time_ns, outbound)
+            let (OrderEntry { core, accounts, .. }, asks) =
+                (&mut *entry, logon.cancel_on_disconnect);
+            let account = accounts.number(core, &account_id, time_ns, outbound);
+            account.and_then(|account| {
+                accounts.disconnects.log(core, account, Some(asks), outbound).map(|()| account)
+            })
         }
         Ok(Admission::Operator(_)) => {
             return Err(terminate("this is an operator's token: operators speak JSON"));
@@ -198,6 +202,7 @@ fn log_on(
         None => (begin(core, connection, account, time_ns)?, 0),
     };
     core.sessions.admit(session, account, Some(logon.cancel_on_disconnect));
+    entry.accounts.disconnects.admitted(core, account);
     core.sessions.attached(session);
     core.counts.authenticated += 1;
     outbound.admit(connection);

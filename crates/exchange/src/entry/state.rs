@@ -71,6 +71,7 @@ impl OrderEntry {
         if accounts.owes_cancels() {
             accounts.pay_cancels(core, wall_ns(), outbound);
         }
+        accounts.sweep(core, now_ns, wall_ns, outbound);
         core.sbe.sweep(now_ns, outbound);
         if let Some(plant) = &mut core.plant {
             plant.sweep(now_ns);

@@ -80,6 +80,9 @@ pub struct Limits {
     pub open_orders_max: u32,
     /// Ended orders whose end `ORDER_STATUS` knows: the latest ones. 24 to 32 bytes each.
     pub ended_orders_max: u32,
+    /// After a start from a journal: how long an account has to come back, one of whose connections
+    /// had asked for `cancel_on_disconnect`. Then its orders are cancelled.
+    pub reconnect_seconds: f64,
     /// Prices per side and instrument.
     pub price_levels_max: u32,
     /// Prices per side and instrument for which stops wait; 0 is an exchange without stops.
@@ -127,6 +130,7 @@ impl Default for Limits {
             open_orders_max: 65_536,
             // More than a second of 200 000 orders each second.
             ended_orders_max: 1 << 18,
+            reconnect_seconds: 5.0,
             price_levels_max: 16_384,
             stop_levels_max: 4_096,
             expiring_orders_max: 65_536,
@@ -209,6 +213,7 @@ impl Limits {
             ),
             ("sbe_silence_seconds_max", self.sbe_silence_seconds_max, 1.0, SECONDS_MAX),
             ("open_orders_max", self.open_orders_max.into(), 1.0, orders_max),
+            ("reconnect_seconds", self.reconnect_seconds, 0.0, SECONDS_MAX),
             ("ended_orders_max", self.ended_orders_max.into(), 1.0, f64::from(1 << 28)),
             ("price_levels_max", self.price_levels_max.into(), 1.0, orders_max),
             ("stop_levels_max", self.stop_levels_max.into(), 0.0, orders_max),

@@ -8,6 +8,7 @@ mod deliveries;
 mod departures;
 mod determinism;
 mod dialogue;
+mod disconnects;
 mod driven;
 mod feed;
 mod feed_subscribers;

@@ -3,7 +3,7 @@
 //! | bytes | |
 //! |---|---|
 //! | 0..8 | `tpathlog` of a segment, `tpathsnp` of a snapshot |
-//! | 8..12 | version of the format, 3; version 1 has no client ids, 2 no deliveries |
+//! | 8..12 | version of the format, 3; 1 has no client ids, 2 no deliveries and no disconnects |
 //! | 12..16 | CRC-32C of the other bytes |
 //! | 16..24 | the log: a random number that all its files share |
 //! | 24..32 | sequence of a segment's first record; of a snapshot, the first one after it |

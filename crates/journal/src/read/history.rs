@@ -106,6 +106,7 @@ impl History {
             match content {
                 Content::ClientId(next) => given = Some(next),
                 Content::Delivery(next) => delivery = Some(next),
+                Content::CancelOnDisconnect(_) => {}
                 Content::Input(input) => {
                     let order_id = named_order(&input.command);
                     let given = given.filter(|given| Some(given.order_id) == order_id);

@@ -177,7 +177,10 @@ impl Iterator for Inputs {
         }
         loop {
             let next = match self.next_content() {
-                Ok(Some((_, Content::ClientId(_) | Content::Delivery(_)))) => continue,
+                Ok(Some((
+                    _,
+                    Content::ClientId(_) | Content::Delivery(_) | Content::CancelOnDisconnect(_),
+                ))) => continue,
                 Ok(Some((sequence, Content::Input(input)))) => return Some(Ok((sequence, input))),
                 Ok(None) => None,
                 Err(error) => Some(Err(error)),

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{DecodeError, Engine, SavedItem, StateHash};
 
-use crate::client_ids::{ClientIds, Content, OrderClientId};
+use crate::client_ids::{CancelOnDisconnect, ClientIds, Content, OrderClientId};
 use crate::error::JournalError;
 use crate::file::directory::Directory;
 use crate::file::header::{FileKind, HEADER_BYTES, Header};
@@ -94,8 +94,7 @@ fn write_pieces(
         }
     });
     written?;
-    for one in client_ids.all() {
-        let bytes = one.to_bytes();
+    for bytes in client_ids.records() {
         pieces += 1;
         check = crc32c_append(check, &bytes);
         out.write_all(&bytes)?;
@@ -209,6 +208,7 @@ impl Iterator for &mut Pieces {
             match self.read() {
                 Ok(Piece::Engine(item)) => return Some(item),
                 Ok(Piece::ClientId(one)) => self.client_ids.insert(one),
+                Ok(Piece::CancelOnDisconnect(one)) => self.client_ids.set(one),
                 Err(stopped) => (self.left, self.stopped) = (0, Some(stopped)),
             }
         }
@@ -219,15 +219,17 @@ impl Iterator for &mut Pieces {
 enum Piece {
     Engine(SavedItem),
     ClientId(OrderClientId),
+    CancelOnDisconnect(CancelOnDisconnect),
 }
 
 impl Pieces {
     fn read(&mut self) -> Result<Piece, PieceFault> {
         let mut bytes = [0; SavedItem::BYTES];
         self.source.read_exact(&mut bytes).map_err(PieceFault::Unread)?;
-        if let Ok(Content::ClientId(one)) = Content::from_bytes(&bytes) {
-            return Ok(Piece::ClientId(one));
+        match Content::from_bytes(&bytes) {
+            Ok(Content::ClientId(one)) => Ok(Piece::ClientId(one)),
+            Ok(Content::CancelOnDisconnect(one)) => Ok(Piece::CancelOnDisconnect(one)),
+            _ => SavedItem::from_bytes(&bytes).map(Piece::Engine).map_err(PieceFault::Unknown),
         }
-        SavedItem::from_bytes(&bytes).map(Piece::Engine).map_err(PieceFault::Unknown)
     }
 }

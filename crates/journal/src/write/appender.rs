@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use engine::{Command, Input};
 use ipc::ring::Producer;
 
-use crate::client_ids::{ClientIdText, OrderClientId, named_order};
+use crate::client_ids::{CancelOnDisconnect, ClientIdText, OrderClientId, named_order};
 use crate::deliveries::Delivery;
 use crate::error::JournalError;
 use crate::write::options::{Mode, Options, Replication};
@@ -150,6 +150,23 @@ impl Appender {
         kept.send(&delivery.to_bytes())?;
         self.next += 1;
         Ok(())
+    }
+
+    /// Appends whether an account's orders are to be cancelled when its connection is lost; returns
+    /// the record's sequence. `None` from a journal that stores nothing.
+    ///
+    /// # Errors
+    /// As [`Appender::check_room`].
+    pub fn try_append_cancel_on_disconnect(
+        &mut self,
+        account: u32,
+        is_on: bool,
+    ) -> Result<Option<u64>, AppendError> {
+        self.check_room(1)?;
+        let Some(kept) = &mut self.kept else { return Ok(None) };
+        kept.send(&CancelOnDisconnect { account, is_on }.to_bytes())?;
+        self.next += 1;
+        Ok(Some(self.next - 1))
     }
 
     /// Checks that there is more room on the disk than the reserve for cancels.

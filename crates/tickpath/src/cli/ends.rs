@@ -71,6 +71,10 @@ pub(crate) struct ExchangeArguments {
     /// Needs the memory of a second engine
     #[arg(long, value_name = "N", requires = "journal")]
     pub snapshot_seconds: Option<f64>,
+    /// Time to reconnect after a start from a journal, for an account that had asked for
+    /// cancel_on_disconnect; then its orders are cancelled
+    #[arg(long, value_name = "N", default_value_t = 5.0, requires = "journal")]
+    pub reconnect_seconds: f64,
     #[command(flatten)]
     pub replicate: ReplicateArguments,
     #[command(flatten)]
