@@ -77,7 +77,7 @@ impl Broadcast {
             state: state.descriptor.as_raw_fd(),
             received: received.descriptor.as_raw_fd(),
         };
-        // Over veth the kernel leaves checksums to the receiver, who is on this host.
+        // Over veth the kernel leaves checksums to the receiver, which is on this host.
         let leave = programs::leave(maps, !interface.is_veth);
         let leave = bpf::load(&leave, Role::Leave).map_err(failed("load the program of copies"))?;
         let receive = programs::receive(flow, source, maps);

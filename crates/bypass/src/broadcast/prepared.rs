@@ -115,9 +115,9 @@ pub(crate) mod slot {
     pub(crate) const SOURCE: usize = 16;
     /// Both ports, as in a packet.
     pub(crate) const PORTS: usize = 24;
-    /// The sum of the IPv4 header, but for its length.
+    /// The sum of the IPv4 header without its length.
     pub(crate) const IP_SUM: usize = 28;
-    /// Added to the sum of a datagram, but for the sender's part.
+    /// Added to the sum of a datagram, without the sender's part.
     pub(crate) const UDP_CHANGE: usize = 32;
 }
 

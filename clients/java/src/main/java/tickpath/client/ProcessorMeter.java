@@ -31,7 +31,7 @@ final class ProcessorMeter implements AutoCloseable {
         private final ByteBuffer before = ByteBuffer.allocateDirect(FILE_BYTES_MAX);
         private final ByteBuffer after = ByteBuffer.allocateDirect(FILE_BYTES_MAX);
 
-        /** A process that there is not, or null, has no figures. */
+        /** Null, or a process that does not exist, has no figures. */
         End(final String process) {
             FileChannel opened = null;
             if (process != null) {
