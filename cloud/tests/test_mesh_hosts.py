@@ -81,8 +81,10 @@ def test_a_mesh_finds_planted_clusters_and_an_asymmetric_pair(hosts, tmp_path, c
         [name for name in cluster if name != DEAD] for cluster in CLUSTERS
     ]
     assert all(pair["one_way"] for pair in said["pairs"]), [p["one_way_why"] for p in said["pairs"]]
-    [one] = said["asymmetric"]
+    # Paths within a cluster take some 50 us, of which a busy machine may add to one direction only.
+    one, *noise = said["asymmetric"]
     assert (one["from"], one["to"], one["by"]) == (*ASYMMETRIC, "closure")
+    assert all(other["longer_ns"] < 1e9 * LONGER / 10 for other in noise), noise
     assert one["longer_ns"] == pytest.approx(1e9 * LONGER, rel=0.1)
     assert said["closure"]["triangles"] == 165 and said["closure"]["sum_ns_median"] < 1e5
     assert (directory / "mesh.html").read_text().count("zone-1") > 0

@@ -5,6 +5,8 @@ use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use testing::quiet::or_doubled;
+use testing::unless;
 
 const SHORT: [&str; 7] = [
     "runs=1",
@@ -26,12 +28,21 @@ fn run(out: &Path, wrapper: &[&str], sets: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// The record of a run under that wrapper, with a floor of 0.2 s.
+/// The record of a run under that wrapper, over its floor.
+///
+/// Where the machine had two regimes in a run as short as that, neither may have enough of both.
 fn measured(wrapper: &[&str]) -> Value {
-    let out = tempfile::tempdir().unwrap();
-    let done = run(out.path(), wrapper, &["floor_seconds=0.2"]);
-    assert!(matches!(done.status.code(), Some(0 | 3)), "{}", text(&done.stderr));
-    record(&only_run(out.path()))
+    or_doubled("0.2 s of client and floor have a p50 in the same regime", |factor| {
+        let out = tempfile::tempdir().unwrap();
+        let seconds = 0.2 * f64::from(factor);
+        let sets = [format!("seconds={seconds}"), format!("floor_seconds={seconds}")];
+        let done = run(out.path(), wrapper, &sets.each_ref().map(String::as_str));
+        assert!(matches!(done.status.code(), Some(0 | 3)), "{}", text(&done.stderr));
+        let record = record(&only_run(out.path()));
+        let over_floor = &subject(&record, "rust")["series"][0]["over_floor"];
+        unless!(over_floor.is_object(), "{record:#}");
+        Ok::<_, String>(record)
+    })
 }
 
 /// The program is named, its floor runs under it too, and a library that it preloads is found.
@@ -51,15 +62,12 @@ fn a_wrapper_starts_the_client_and_its_floor() {
     ] {
         let record = measured(&wrapper);
         assert_eq!(record["complete"], true, "{record:#}");
-        let subjects = record["subjects"].as_array().unwrap();
-        let wrapped = |name: &str| subjects.iter().find(|one| one["name"] == name).unwrap();
-        for subject in [wrapped("rust"), wrapped("floor")] {
+        for subject in [subject(&record, "rust"), subject(&record, "floor")] {
             let words: Vec<&str> =
                 subject["wrapper"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
             assert_eq!(words, wrapper, "{subject:#}");
             assert!(subject["load"]["stacks"][0].as_str().unwrap().ends_with(said), "{subject:#}");
         }
-        assert!(wrapped("rust")["series"][0]["over_floor"].is_object(), "{record:#}");
     }
 }
 

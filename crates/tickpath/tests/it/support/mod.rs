@@ -204,16 +204,20 @@ pub fn valid_by(schema: &str, text: &[u8]) -> serde_json::Value {
     record
 }
 
+/// A subject in a record.
+pub fn subject<'a>(record: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+    let subjects = record["subjects"].as_array().unwrap();
+    subjects.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no subject {name}"))
+}
+
 /// A series of a subject in a record.
 pub fn series<'a>(
     record: &'a serde_json::Value,
-    subject: &str,
+    of: &str,
     name: &str,
     kind: &str,
 ) -> &'a serde_json::Value {
-    let subjects = record["subjects"].as_array().unwrap();
-    let subject = subjects.iter().find(|one| one["name"] == subject).unwrap();
-    let all = subject["series"].as_array().unwrap();
+    let all = subject(record, of)["series"].as_array().unwrap();
     all.iter().find(|one| one["name"] == name && one["kind"] == kind).unwrap()
 }
 
