@@ -45,6 +45,8 @@ pub enum Need {
     Root,
     /// The kernel's tracepoints, through `perf_event_open` and tracefs.
     Tracepoints,
+    /// The program `tshark`. `scripts/setup tests` installs it.
+    Tshark,
     /// The program `udevadm`. `scripts/setup tests` installs it.
     Udev,
 }
@@ -69,6 +71,7 @@ impl Need {
             Need::QuietCore => "quiet-core",
             Need::Root => "root",
             Need::Tracepoints => "tracepoints",
+            Need::Tshark => "tshark",
             Need::Udev => "udev",
         }
     }

@@ -11,6 +11,7 @@ mod commands;
 mod compare;
 mod cpp_client;
 mod delivery;
+mod dissected;
 mod docs;
 mod doctor;
 mod endpoint;
