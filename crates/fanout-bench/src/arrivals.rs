@@ -16,7 +16,10 @@ pub(crate) struct Arrivals {
     received: Vec<u32>,
     resent: Vec<u32>,
     copies: Vec<u32>,
+    /// When each copy was handed on; empty without a hold.
+    releases: Vec<u32>,
     came: u64,
+    released: u64,
     /// Copies that came twice.
     pub duplicated: u64,
     /// Datagrams that are no copy of a message of this run.
@@ -39,6 +42,7 @@ pub(crate) struct Message<'a> {
     /// When the replicator sent its copies.
     pub resent_ns: Option<u64>,
     copies: &'a [u32],
+    releases: &'a [u32],
 }
 
 impl Message<'_> {
@@ -48,6 +52,11 @@ impl Message<'_> {
         came.map(|(subscriber, ns)| (subscriber, u64::from(*ns)))
     }
 
+    /// When each copy was handed on, of those that were.
+    pub(crate) fn releases(&self) -> impl Iterator<Item = u64> + '_ {
+        self.releases.iter().filter(|ns| **ns != NEVER).map(|ns| u64::from(*ns))
+    }
+
     /// Whether every subscriber got a copy.
     pub(crate) fn is_whole(&self) -> bool {
         self.copies.iter().all(|ns| *ns != NEVER)
@@ -55,9 +64,9 @@ impl Message<'_> {
 }
 
 impl Arrivals {
-    /// Room for so many messages. It is written, so that the pages are mapped before the first
-    /// message.
-    pub(crate) fn new(messages: usize, subscribers: usize) -> Arrivals {
+    /// Room for so many messages, and for their releases if they are held. It is written, so that
+    /// the pages are mapped before the first message.
+    pub(crate) fn new(messages: usize, subscribers: usize, holds: bool) -> Arrivals {
         Arrivals {
             subscribers,
             due_ns: vec![0; messages],
@@ -65,7 +74,9 @@ impl Arrivals {
             received: vec![NEVER; messages],
             resent: vec![NEVER; messages],
             copies: vec![NEVER; messages * subscribers],
+            releases: vec![NEVER; if holds { messages * subscribers } else { 0 }],
             came: 0,
+            released: 0,
             duplicated: 0,
             strange: 0,
             backwards: 0,
@@ -78,41 +89,49 @@ impl Arrivals {
         (self.due_ns[number], self.sent_ns[number]) = (due_ns, sent_ns);
     }
 
-    /// A copy of message `number` arrived at a subscriber, by the kernel's stamp.
+    /// A copy of message `number` arrived at a subscriber, by the kernel's stamp. Returns whether
+    /// it counts: the first one does.
     pub(crate) fn came(
         &mut self,
         number: usize,
         subscriber: usize,
         stamps: &Stamps,
         arrival_wall_ns: Option<u64>,
-    ) {
+    ) -> bool {
         if self.sent_ns.get(number).is_none_or(|sent_ns| *sent_ns == u64::MAX) {
             self.strange += 1;
-            return;
+            return false;
         }
         let Some(arrival_wall_ns) = arrival_wall_ns else {
             self.unstamped += 1;
-            return;
+            return false;
         };
         let place = number * self.subscribers + subscriber;
         if self.copies[place] != NEVER {
             self.duplicated += 1;
-            return;
+            return false;
         }
         // A replicator whose copies the kernel makes does not stamp them.
         let passed = [stamps.received_ns, stamps.resent_ns].into_iter().filter(|ns| *ns != 0);
         let path = [stamps.sent_ns].into_iter().chain(passed).chain([arrival_wall_ns]);
         self.backwards += u64::from(!path.is_sorted());
-        let after = |wall_ns: u64| match wall_ns {
-            0 => NEVER,
-            _ => u32::try_from(wall_ns.saturating_sub(stamps.sent_ns))
-                .unwrap_or(NEVER)
-                .min(NEVER - 1),
-        };
+        let after = |wall_ns: u64| after(stamps.sent_ns, wall_ns);
         self.copies[place] = after(arrival_wall_ns);
         self.came += 1;
         self.received[number] = after(stamps.received_ns);
         self.resent[number] = after(stamps.resent_ns);
+        true
+    }
+
+    /// A copy that counts was handed on, and its message sent, at these times of the wall clock.
+    pub(crate) fn handed_on(
+        &mut self,
+        (number, subscriber): (usize, usize),
+        sent_wall_ns: u64,
+        wall_ns: u64,
+    ) {
+        self.releases[number * self.subscribers + subscriber] = after(sent_wall_ns, wall_ns);
+        self.released += 1;
     }
 
     /// Subscribers.
@@ -125,6 +144,11 @@ impl Arrivals {
         self.came
     }
 
+    /// Copies that were handed on.
+    pub(crate) fn released(&self) -> u64 {
+        self.released
+    }
+
     /// Every message that was sent, in order.
     pub(crate) fn messages(&self) -> impl Iterator<Item = Message<'_>> + '_ {
         let seen = |ns: u32| (ns != NEVER).then_some(u64::from(ns));
@@ -135,7 +159,19 @@ impl Arrivals {
             received_ns: seen(self.received[at]),
             resent_ns: seen(self.resent[at]),
             copies: &self.copies[at * self.subscribers..(at + 1) * self.subscribers],
+            releases: match self.releases.is_empty() {
+                true => &[],
+                false => &self.releases[at * self.subscribers..(at + 1) * self.subscribers],
+            },
         })
+    }
+}
+
+/// The time since sending, both by the wall clock. 0 stands for a time that nobody stamped.
+fn after(sent_wall_ns: u64, wall_ns: u64) -> u32 {
+    match wall_ns {
+        0 => NEVER,
+        _ => u32::try_from(wall_ns.saturating_sub(sent_wall_ns)).unwrap_or(NEVER).min(NEVER - 1),
     }
 }
 
@@ -148,13 +184,13 @@ mod tests {
 
     #[test]
     fn a_copy_has_one_place_and_the_rest_is_counted() {
-        let mut arrivals = Arrivals::new(2, 2);
+        let mut arrivals = Arrivals::new(2, 2, false);
         arrivals.sent(0, 50, 53);
-        arrivals.came(0, 1, &STAMPS, Some(1_020));
-        arrivals.came(0, 1, &STAMPS, Some(1_030));
-        arrivals.came(0, 0, &STAMPS, None);
-        arrivals.came(1, 0, &STAMPS, Some(1_020));
-        arrivals.came(9, 0, &STAMPS, Some(1_020));
+        let mut came =
+            |number, subscriber, arrival_ns| arrivals.came(number, subscriber, &STAMPS, arrival_ns);
+        assert!(came(0, 1, Some(1_020)));
+        assert!(!came(0, 1, Some(1_030)) && !came(0, 0, None));
+        assert!(!came(1, 0, Some(1_020)) && !came(9, 0, Some(1_020)));
         let messages: Vec<_> = arrivals.messages().collect();
         let [message] = messages[..] else { panic!("{messages:?}") };
         assert_eq!(message.copies().collect::<Vec<_>>(), [(1, 20)]);
@@ -167,7 +203,7 @@ mod tests {
 
     #[test]
     fn stamps_that_a_replicator_did_not_write_are_not_known() {
-        let mut arrivals = Arrivals::new(1, 1);
+        let mut arrivals = Arrivals::new(1, 1, false);
         arrivals.sent(0, 0, 0);
         let unstamped = Stamps { received_ns: 0, resent_ns: 0, ..STAMPS };
         arrivals.came(0, 0, &unstamped, Some(1_020));
@@ -177,10 +213,22 @@ mod tests {
         assert_eq!(arrivals.backwards, 0);
     }
 
+    #[test]
+    fn a_copy_that_is_held_has_two_times() {
+        let mut arrivals = Arrivals::new(1, 2, true);
+        arrivals.sent(0, 0, 0);
+        assert!(arrivals.came(0, 1, &STAMPS, Some(1_020)));
+        assert_eq!(arrivals.messages().next().unwrap().releases().count(), 0);
+        arrivals.handed_on((0, 1), STAMPS.sent_ns, 1_100);
+        let message = arrivals.messages().next().unwrap();
+        assert_eq!(message.releases().collect::<Vec<_>>(), [100]);
+        assert_eq!((message.copies().collect::<Vec<_>>(), arrivals.released()), (vec![(1, 20)], 1));
+    }
+
     /// Somebody set the clock between two stamps: the times mean nothing.
     #[test]
     fn a_clock_that_goes_back_is_counted() {
-        let mut arrivals = Arrivals::new(1, 1);
+        let mut arrivals = Arrivals::new(1, 1, false);
         arrivals.sent(0, 0, 0);
         arrivals.came(0, 0, &STAMPS, Some(900));
         assert_eq!(arrivals.backwards, 1);

@@ -1,9 +1,10 @@
-//! Sends the messages that are due, and collects arrivals in between.
+//! Sends the messages that are due, and in between collects arrivals and hands on what is due.
 
 use crate::arrivals::Arrivals;
 use crate::register::Subscriber;
 use clock::Clock;
 use clock::schedule::Schedule;
+use fair::holding::{HELD_MAX, Holding};
 use fanout::register::message::Message;
 use fanout::tunnel::Stamps;
 use plan::process::fan_out::FanOutPlan;
@@ -29,15 +30,33 @@ const DRAIN_NS_MAX: u64 = 10_000_000_000;
 /// How long a thread that does not spin sleeps in one call at most, ms.
 const SLEEP_MS: u64 = 20;
 
+/// The messages that one flow sends, and how long it holds them.
+#[derive(Clone, Copy)]
+pub(crate) struct Phase {
+    /// Messages of earlier flows to the same subscribers: the numbers go on.
+    pub before: u64,
+    /// Messages that are measured, after those of the warm-up.
+    pub messages: u64,
+    /// How long after its sending each message is handed on, ns; `None`: nothing is.
+    pub hold_ns: Option<u64>,
+}
+
+/// A copy that waits for its release: message, subscriber.
+type HeldCopy = (usize, usize);
+
 /// A flow that is under way.
 pub(crate) struct Flow<'a> {
     plan: &'a FanOutPlan,
+    phase: Phase,
     clock: Clock,
     source: UdpSocket,
     subscribers: &'a [Subscriber],
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
     arrivals: Arrivals,
+    holding: Holding<HeldCopy>,
+    /// Copies that found no room to wait.
+    overflowed: u64,
     bytes: [u8; MESSAGE_BYTES_MAX],
 }
 
@@ -62,6 +81,7 @@ impl<'a> Flow<'a> {
     /// If the kernel lacks a socket for it.
     pub(crate) fn new(
         plan: &'a FanOutPlan,
+        phase: Phase,
         clock: Clock,
         subscribers: &'a [Subscriber],
     ) -> io::Result<Flow<'a>> {
@@ -73,14 +93,18 @@ impl<'a> Flow<'a> {
             let token = epoll::EventData::new_u64(number as u64);
             epoll::add(&epoll, subscriber.socket.as_ref(), token, epoll::EventFlags::IN)?;
         }
+        let holds = phase.hold_ns.is_some();
         Ok(Flow {
             plan,
+            phase,
             clock,
             source,
             subscribers,
             epoll,
             events: Vec::with_capacity(EVENTS_MAX),
-            arrivals: Arrivals::new(plan.messages as usize, subscribers.len()),
+            arrivals: Arrivals::new(phase.messages as usize, subscribers.len(), holds),
+            holding: Holding::new(if holds { HELD_MAX } else { 0 }),
+            overflowed: 0,
             bytes: [0; MESSAGE_BYTES_MAX],
         })
     }
@@ -90,7 +114,7 @@ impl<'a> Flow<'a> {
         let FanOutPlan { rate_per_second, arrival, burst, seed, .. } = *self.plan;
         let mut schedule = Schedule::new(rate_per_second, arrival, burst, seed);
         let origin_ns = self.clock.now_ns() + LEAD_NS;
-        let total = self.plan.warm_up_messages + self.plan.messages;
+        let total = self.plan.warm_up_messages + self.phase.messages;
         let (mut first_ns, mut failure) = (origin_ns, None);
         while schedule.index() < total {
             if stop.load(Ordering::Relaxed) {
@@ -110,6 +134,15 @@ impl<'a> Flow<'a> {
         let sent = schedule.index().saturating_sub(self.plan.warm_up_messages);
         let last_ns = self.clock.now_ns();
         self.drain(sent * self.subscribers.len() as u64);
+        if self.overflowed > 0 {
+            failure.get_or_insert_with(|| {
+                format!(
+                    "{} copies found no room to wait for their release, HELD_MAX is {HELD_MAX}: \
+                     lower fan_out.hold_us, load.rate_per_second or fan_out.subscribers",
+                    self.overflowed
+                )
+            });
+        }
         Flowed { arrivals: self.arrivals, sent, start_ns: first_ns, last_ns, failure }
     }
 
@@ -125,9 +158,9 @@ impl<'a> Flow<'a> {
             self.arrivals.sent(measured as usize, due_ns - first_ns, now_ns - first_ns);
         }
         let end_ns = now_ns + DRAIN_NS_MAX;
+        let sequence = self.phase.before + number;
         loop {
-            let stamps =
-                Stamps { sequence: number, sent_ns: clock::wall_ns(), ..Stamps::default() };
+            let stamps = Stamps { sequence, sent_ns: clock::wall_ns(), ..Stamps::default() };
             stamps.encode(GROUP, &mut self.bytes);
             match self.source.send(&self.bytes[..self.plan.message_bytes]) {
                 Ok(_) => return Ok(()),
@@ -137,7 +170,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Waits for the copies that are still under way.
+    /// Waits for the copies that are still under way, and for those that are held.
     fn drain(&mut self, copies: u64) {
         let start_ns = self.clock.now_ns();
         let (mut came, mut last_ns) = (0, start_ns);
@@ -151,10 +184,16 @@ impl<'a> Flow<'a> {
                 break;
             }
         }
+        let end_ns = self.clock.now_ns() + self.phase.hold_ns.unwrap_or(0) + DRAIN_NS_MAX;
+        while !self.holding.is_empty() && self.clock.now_ns() < end_ns {
+            self.collect(1);
+        }
     }
 
-    /// Reads copies that are there; waits so many milliseconds for the first.
+    /// Reads copies that are there, and hands on what is due; waits so many milliseconds for the
+    /// first.
     fn collect(&mut self, wait_ms: u64) {
+        let wait_ms = self.hand_on(wait_ms);
         let wait = Timespec { tv_sec: 0, tv_nsec: wait_ms as i64 * 1_000_000 };
         self.events.clear();
         let spare = rustix::buffer::spare_capacity(&mut self.events);
@@ -170,16 +209,38 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// Hands on the copies that are due. Returns how much of `wait_ms` is left until the next one
+    /// is, in whole milliseconds.
+    fn hand_on(&mut self, wait_ms: u64) -> u64 {
+        let Some(hold_ns) = self.phase.hold_ns else { return wait_ms };
+        let Some(mut next_ns) = self.holding.next_due_ns() else { return wait_ms };
+        let mut now_ns = clock::wall_ns();
+        while let Some((due_ns, copy)) = self.holding.release(now_ns) {
+            // This is where a subscriber's own work would begin. Each copy has a time of its own.
+            now_ns = clock::wall_ns();
+            self.arrivals.handed_on(copy, due_ns - hold_ns, now_ns);
+            next_ns = self.holding.next_due_ns().unwrap_or(u64::MAX);
+        }
+        wait_ms.min(next_ns.saturating_sub(now_ns) / 1_000_000)
+    }
+
     fn read(&mut self, subscriber: usize) {
         let mut bytes = [0; MESSAGE_BYTES_MAX];
+        let first = self.phase.before + self.plan.warm_up_messages;
         let socket = &self.subscribers[subscriber].socket;
         for _ in 0..COPIES_IN_A_ROW {
             let Ok((length, arrival_ns)) = socket.receive(&mut bytes) else { return };
             match Stamps::decode(&bytes[..length]) {
-                Some(stamps) if stamps.sequence < self.plan.warm_up_messages => {}
+                Some(stamps) if stamps.sequence < first => {}
                 Some(stamps) => {
-                    let number = stamps.sequence - self.plan.warm_up_messages;
-                    self.arrivals.came(number as usize, subscriber, &stamps, arrival_ns);
+                    let number = (stamps.sequence - first) as usize;
+                    if self.arrivals.came(number, subscriber, &stamps, arrival_ns)
+                        && let Some(hold_ns) = self.phase.hold_ns
+                    {
+                        let due_ns = stamps.sent_ns.saturating_add(hold_ns);
+                        let held = self.holding.hold(due_ns, (number, subscriber));
+                        self.overflowed += u64::from(held.is_err());
+                    }
                 }
                 // An answer to a registration that was repeated.
                 None if Message::decode(&bytes[..length]).is_some() => {}

@@ -5,15 +5,16 @@ use clock::recorder::{self, INTERVAL_NS, Interval, Series, write_log};
 use fair::hold::{self, Cost};
 use hdrhistogram::Histogram;
 use plan::process::fan_out::{
-    ARRIVAL, FIRST, HOP_1, HOP_2, LAST, MEDIAN, REPLICATOR, SPREAD, series_of,
+    ARRIVAL, FIRST, HOP_1, HOP_2, LAST, LATE, MEDIAN, RELEASE, RELEASE_SPREAD, REPLICATOR, SPREAD,
+    series_of,
 };
 use record::Kind;
-use record::fan_out::{FanOutRun, FanOutSubscriber};
+use record::fan_out::{FanOutHeld, FanOutRun, FanOutSubscriber};
 use std::io::{self, Write};
 use std::time::SystemTime;
 
 /// The series of a message as a whole; behind them follow those of each subscriber.
-const SERIES: [Series; 10] = [
+const SERIES: [Series; 13] = [
     Series::new(LAST, Kind::Response),
     Series::new(LAST, Kind::Service),
     Series::new(MEDIAN, Kind::Service),
@@ -24,7 +25,20 @@ const SERIES: [Series; 10] = [
     Series::new(REPLICATOR, Kind::Stage),
     Series::new(HOP_2, Kind::Stage),
     Series::new("send", Kind::Lateness),
+    Series::new(RELEASE, Kind::Service),
+    Series::new(RELEASE_SPREAD, Kind::Stage),
+    Series::new(LATE, Kind::Stage),
 ];
+
+/// A run beside its arrivals.
+#[derive(Clone, Copy)]
+pub(crate) struct Measured<'a> {
+    pub subject: &'a str,
+    /// The share of messages that is to reach everybody at once.
+    pub fair: f64,
+    /// The hold that was applied.
+    pub held: Option<FanOutHeld>,
+}
 
 /// The result of a run, without its counts of messages.
 pub(crate) struct Judged {
@@ -32,22 +46,21 @@ pub(crate) struct Judged {
     pub lateness: Histogram<u64>,
 }
 
-/// Writes the latencies to `log`, and counts ranks and losses. `sent` messages were measured, of
-/// which a share `fair` is to reach everybody at once.
+/// Writes the latencies to `log`, and counts ranks, losses and late copies.
 ///
 /// # Errors
 /// If the log can't be written.
 pub(crate) fn judge(
     arrivals: &Arrivals,
-    subject: &str,
-    fair: f64,
+    Measured { subject, fair, held: applied }: Measured<'_>,
     started: SystemTime,
     log: &mut dyn Write,
 ) -> io::Result<Judged> {
     let own = (1..=arrivals.subscribers())
         .map(|number| Series { name: series_of(number).into(), kind: Kind::Service });
     let series: Vec<Series> = SERIES.into_iter().chain(own).collect();
-    let mut ranks = Ranks::new(arrivals.subscribers());
+    let hold_ns = applied.and_then(|applied| applied.hold_ns);
+    let mut ranks = Ranks::new(arrivals.subscribers(), applied);
     let mut lateness = recorder::histogram();
     let mut messages = arrivals.messages().peekable();
     let mut scratch = Vec::with_capacity(arrivals.subscribers());
@@ -61,7 +74,7 @@ pub(crate) fn judge(
         interval.histograms.iter_mut().for_each(Histogram::reset);
         (interval.start_ns, interval.end_ns) = (start_ns, end_ns);
         while let Some(message) = messages.next_if(|one| one.due_ns < end_ns) {
-            record(&mut interval.histograms, &message, &mut scratch);
+            record(&mut interval.histograms, &message, hold_ns, &mut scratch);
             lateness.saturating_record(message.lateness_ns);
             ranks.count(&message);
         }
@@ -73,7 +86,12 @@ pub(crate) fn judge(
 }
 
 /// Records one message. `scratch` is room for its arrivals.
-fn record(histograms: &mut [Histogram<u64>], message: &Message<'_>, scratch: &mut Vec<u64>) {
+fn record(
+    histograms: &mut [Histogram<u64>],
+    message: &Message<'_>,
+    hold_ns: Option<u64>,
+    scratch: &mut Vec<u64>,
+) {
     let mut put = |series: usize, ns: u64| histograms[series].saturating_record(ns);
     put(9, message.lateness_ns);
     scratch.clear();
@@ -89,9 +107,18 @@ fn record(histograms: &mut [Histogram<u64>], message: &Message<'_>, scratch: &mu
         put(6, received_ns);
         put(7, resent_ns.saturating_sub(received_ns));
     }
+    if let Some(hold_ns) = hold_ns {
+        message.releases().for_each(|ns| put(10, ns));
+        for (_, ns) in message.copies().filter(|(_, ns)| *ns > hold_ns) {
+            put(12, ns - hold_ns);
+        }
+    }
     // Without the copy that was lost nobody knows how late the last one was.
     if !message.is_whole() {
         return;
+    }
+    if let (Some(first), Some(last)) = (message.releases().min(), message.releases().max()) {
+        put(11, last - first);
     }
     scratch.sort_unstable();
     let (first, last) = (scratch[0], scratch[scratch.len() - 1]);
@@ -102,34 +129,50 @@ fn record(histograms: &mut [Histogram<u64>], message: &Message<'_>, scratch: &mu
     put(5, last - first);
 }
 
-/// The smallest hold that is fair enough, and its cost.
-fn held(arrivals: &Arrivals, fair: f64) -> Option<(u64, Cost)> {
+/// The smallest hold with which a share `fair` of the messages reaches everybody at once, ns.
+pub(crate) fn smallest_hold(arrivals: &Arrivals, fair: f64) -> Option<u64> {
     let last = |message: Message<'_>| {
         message.is_whole().then(|| message.copies().map(|(_, ns)| ns).max()).flatten()
     };
     let mut last_ns: Vec<Option<u64>> = arrivals.messages().map(last).collect();
-    let hold_ns = hold::smallest_hold(&mut last_ns, fair)?;
+    hold::smallest_hold(&mut last_ns, fair)
+}
+
+/// The smallest hold that is fair enough, and its cost.
+fn held(arrivals: &Arrivals, fair: f64) -> Option<(u64, Cost)> {
+    let hold_ns = smallest_hold(arrivals, fair)?;
     let copies = arrivals
         .messages()
         .flat_map(|message| message.copies().map(|(_, ns)| ns).collect::<Vec<u64>>());
     Some((hold_ns, hold::cost(copies, hold_ns)))
 }
 
-/// How often each subscriber was first and last, in messages that reached all.
+/// How often each subscriber was first and last, in messages that reached all, and how many of
+/// these were released to all at once.
 struct Ranks {
     messages: u64,
     whole: u64,
+    applied: Option<FanOutHeld>,
     subscribers: Vec<FanOutSubscriber>,
 }
 
 impl Ranks {
-    fn new(subscribers: usize) -> Ranks {
-        Ranks { messages: 0, whole: 0, subscribers: vec![FanOutSubscriber::default(); subscribers] }
+    fn new(subscribers: usize, applied: Option<FanOutHeld>) -> Ranks {
+        let subscribers = vec![FanOutSubscriber::default(); subscribers];
+        Ranks { messages: 0, whole: 0, applied, subscribers }
     }
 
     fn count(&mut self, message: &Message<'_>) {
         self.messages += 1;
         message.copies().for_each(|(subscriber, _)| self.subscribers[subscriber].received += 1);
+        if let Some(FanOutHeld { hold_ns: Some(hold_ns), simultaneous, late, .. }) =
+            &mut self.applied
+        {
+            let is_late = |(_, ns): &(usize, u64)| hold::release(0, *hold_ns, *ns).is_late;
+            let late_here = message.copies().filter(is_late).count() as u64;
+            *late += late_here;
+            *simultaneous += u64::from(message.is_whole() && late_here == 0);
+        }
         if !message.is_whole() {
             return;
         }
@@ -153,6 +196,7 @@ impl Ranks {
             hold_ns: held.map(|(hold_ns, _)| hold_ns),
             held_ns_mean: held.map(|(_, cost)| cost.held_ns_mean),
             late: held.map(|(_, cost)| cost.late),
+            held: self.applied,
             subscribers: self.subscribers,
             ..FanOutRun::default()
         }
@@ -165,10 +209,13 @@ mod tests {
     use fanout::tunnel::Stamps;
     use record::hlog;
 
+    const HOLD_NS: u64 = 35_000;
+
     /// A thousand messages to three subscribers, one each millisecond: arrivals 20, 30 and 40 us
-    /// after sending, in turn for another subscriber. Message 7 never reaches the last one.
+    /// after sending, in turn for another subscriber. Message 7 never reaches the last one. Each
+    /// copy is handed on 35 us after sending or as it comes, 0.1 us after the one before.
     fn arrivals() -> Arrivals {
-        let mut arrivals = Arrivals::new(1_000, 3);
+        let mut arrivals = Arrivals::new(1_000, 3, true);
         for number in 0..1_000_usize {
             let due_ns = number as u64 * 1_000_000;
             arrivals.sent(number, due_ns, due_ns + 500);
@@ -180,6 +227,8 @@ mod tests {
                 if (number, copy) != (7, 2) {
                     let arrival_ns = sent_ns + 20_000 + 10_000 * copy as u64;
                     arrivals.came(number, subscriber, &stamps, Some(arrival_ns));
+                    let released_ns = arrival_ns.max(sent_ns + HOLD_NS) + 100 * copy as u64;
+                    arrivals.handed_on((number, subscriber), sent_ns, released_ns);
                 }
             }
         }
@@ -187,9 +236,14 @@ mod tests {
     }
 
     fn judged(fair: f64) -> (Judged, hlog::Totals) {
+        judged_with(fair, None)
+    }
+
+    fn judged_with(fair: f64, held: Option<FanOutHeld>) -> (Judged, hlog::Totals) {
         let mut log = Vec::new();
         let started = SystemTime::UNIX_EPOCH;
-        let judged = judge(&arrivals(), "all", fair, started, &mut log).unwrap();
+        let measured = Measured { subject: "all", fair, held };
+        let judged = judge(&arrivals(), measured, started, &mut log).unwrap();
         (judged, hlog::totals(&log[..]).unwrap())
     }
 
@@ -241,5 +295,28 @@ mod tests {
         assert!((run.held_ns_mean.unwrap() - 10_003.3).abs() < 1.0, "{:?}", run.held_ns_mean);
         let (Judged { run, .. }, _) = judged(1.0);
         assert_eq!((run.hold_ns, run.held_ns_mean, run.late), (None, None, None));
+    }
+    /// Each third copy comes 5 us after its release.
+    #[test]
+    fn with_a_hold_releases_and_late_copies_are_series() {
+        let held = FanOutHeld { hold_ns: Some(HOLD_NS), searched: None, ..FanOutHeld::default() };
+        let (Judged { run, .. }, totals) = judged_with(0.999, Some(held));
+        let found = run.held.unwrap();
+        assert_eq!((found.simultaneous, found.late), (0, 999));
+        for (tag, count, from_ns, to_ns) in [
+            ("all.release.service", 2_999, 35_000, 40_200),
+            ("all.release_spread.stage", 999, 5_200, 5_200),
+            ("all.late.stage", 999, 5_000, 5_000),
+            ("all.spread.stage", 999, 20_000, 20_000),
+        ] {
+            let series = &totals[tag];
+            assert_eq!(series.len(), count, "{tag}");
+            assert!(near(series.min(), from_ns) && near(series.max(), to_ns), "{tag}");
+        }
+        let long = FanOutHeld { hold_ns: Some(40_000), ..FanOutHeld::default() };
+        let found = judged_with(0.999, Some(long)).0.run.held.unwrap();
+        assert_eq!((found.simultaneous, found.late), (999, 0), "message 7 did not reach everybody");
+        let none = judged_with(0.999, Some(FanOutHeld::default())).0.run.held.unwrap();
+        assert_eq!((none.simultaneous, none.late), (0, 0), "nothing was held");
     }
 }

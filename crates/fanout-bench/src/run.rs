@@ -1,14 +1,15 @@
 //! One run of one plan.
 
-use crate::flow::{Flow, Flowed};
-use crate::judge::{Judged, judge};
-use crate::register::{self, RegisterError};
+use crate::flow::{Flow, Flowed, Phase};
+use crate::judge::{self, Judged, judge};
+use crate::register::{self, RegisterError, Subscriber};
 use clock::{Clock, wall_now};
 use host::HostError;
 use host::thread::Usage;
 use plan::process::fan_out::FanOutPlan;
 use plan::range::OutOfRange;
 use record::directory::cannot_write;
+use record::fan_out::FanOutHeld;
 use record::{ClientResult, Load};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -47,6 +48,8 @@ pub enum FanOutBenchError {
 /// A flow as the measuring thread left it.
 struct Measured {
     flowed: Flowed,
+    /// The hold that was applied.
+    held: Option<FanOutHeld>,
     /// Copies that the kernel dropped in front of the subscribers; `None`: it does not say.
     dropped: Option<u64>,
     usage: Usage,
@@ -65,8 +68,9 @@ pub fn run(plan: &FanOutPlan, stop: &AtomicBool) -> Result<ClientResult, FanOutB
     let failed = |source| FanOutBenchError::Log { path: plan.hlog.clone(), source };
     let log = File::options().create(true).append(true).open(Path::new(&plan.hlog));
     let mut log = BufWriter::new(log.map_err(failed)?);
-    let Measured { flowed, dropped, usage, clock, started } = measured;
-    let judged = judge(&flowed.arrivals, &plan.subject, plan.fair, started, &mut log);
+    let Measured { flowed, held, dropped, usage, clock, started } = measured;
+    let question = judge::Measured { subject: &plan.subject, fair: plan.fair, held };
+    let judged = judge(&flowed.arrivals, question, started, &mut log);
     let mut judged = judged.map_err(failed)?;
     judged.run.dropped_after = dropped;
     Ok(result(plan, &flowed, usage, clock, judged))
@@ -79,17 +83,57 @@ fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measured, FanOutBench
     }
     let clock = Clock::calibrate();
     let subscribers = register::all(plan.own, plan.registration, plan.subscribers, clock, stop)?;
-    let flow = Flow::new(plan, clock, &subscribers).map_err(FanOutBenchError::Source)?;
-    host::thread::set_scheduling(plan.scheduling)?;
+    let scheduling = || host::thread::set_scheduling(plan.scheduling);
+    let (phase, held, failure) = match plan.search_messages {
+        0 => (phase(plan, 0, named_hold(plan)), named_hold(plan), None),
+        _ => {
+            scheduling()?;
+            let (held, failure) = search(plan, clock, &subscribers, stop)?;
+            let before = plan.warm_up_messages + plan.search_messages;
+            (phase(plan, before, Some(held)), Some(held), failure)
+        }
+    };
+    let flow = Flow::new(plan, phase, clock, &subscribers).map_err(FanOutBenchError::Source)?;
+    scheduling()?;
     let before = host::thread::usage();
     let (before_wall, before_ns) = (wall_now(), clock.now_ns());
-    let flowed = flow.run(stop);
+    let mut flowed = flow.run(stop);
+    flowed.failure = failure.or(flowed.failure);
     let started = before_wall + Duration::from_nanos(flowed.start_ns - before_ns);
     let usage = host::thread::usage().since(before);
     let dropped =
         subscribers.iter().map(|one| transport::datagram::dropped(one.socket.as_ref())).sum();
     subscribers.iter().for_each(register::Subscriber::leave);
-    Ok(Measured { flowed, dropped, usage, clock, started })
+    Ok(Measured { flowed, held, dropped, usage, clock, started })
+}
+
+/// The hold that the plan names.
+fn named_hold(plan: &FanOutPlan) -> Option<FanOutHeld> {
+    let hold_ns = Some(plan.hold_ns).filter(|hold_ns| *hold_ns > 0);
+    hold_ns.map(|_| FanOutHeld { hold_ns, ..FanOutHeld::default() })
+}
+
+/// The measured messages.
+fn phase(plan: &FanOutPlan, before: u64, held: Option<FanOutHeld>) -> Phase {
+    let hold_ns = held.and_then(|held| held.hold_ns);
+    Phase { before, messages: plan.messages, hold_ns }
+}
+
+/// Finds the smallest hold, by messages of its own that are not held. Returns also why it broke
+/// off, if it did.
+fn search(
+    plan: &FanOutPlan,
+    clock: Clock,
+    subscribers: &[Subscriber],
+    stop: &AtomicBool,
+) -> Result<(FanOutHeld, Option<String>), FanOutBenchError> {
+    let phase = Phase { before: 0, messages: plan.search_messages, hold_ns: None };
+    let flow = Flow::new(plan, phase, clock, subscribers).map_err(FanOutBenchError::Source)?;
+    let flowed = flow.run(stop);
+    let hold_ns = judge::smallest_hold(&flowed.arrivals, plan.fair);
+    let searched = Some(flowed.sent);
+    let held = FanOutHeld { hold_ns, searched, ..FanOutHeld::default() };
+    Ok((held, flowed.failure))
 }
 
 fn result(
@@ -115,6 +159,13 @@ fn result(
             arrivals.backwards
         ));
     }
+    let held_back = arrivals.copies() - arrivals.released();
+    if judged.run.held.is_some_and(|held| held.hold_ns.is_some()) && held_back > 0 {
+        failures.push(format!(
+            "{held_back} copies arrived and were not handed on; this is a bug in tickpath, please \
+             report it"
+        ));
+    }
     let copies = sent * plan.subscribers as u64;
     // The last message is due one gap before the end of the schedule.
     let lasted = last_ns.saturating_sub(*start_ns).max(1) as f64 / 1e9;
@@ -128,7 +179,10 @@ fn result(
         lost: copies.saturating_sub(arrivals.copies()),
         duplicated: arrivals.duplicated,
         unexpected: arrivals.strange,
-        warm_up_sent: plan.warm_up_messages,
+        warm_up_sent: match plan.search_messages {
+            0 => plan.warm_up_messages,
+            searched => 2 * plan.warm_up_messages + searched,
+        },
         lateness_ns_p99: stats::percentiles(&judged.lateness).0.p99,
         context_switches_involuntary: usage.context_switches_involuntary,
         page_faults: usage.page_faults_minor + usage.page_faults_major,
@@ -138,3 +192,7 @@ fn result(
     let clock = record::Clock::of(&clock);
     ClientResult { complete: failures.is_empty(), failures, load, clock, exchange: None }
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

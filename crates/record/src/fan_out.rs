@@ -32,8 +32,28 @@ pub struct FanOutRun {
     pub held_ns_mean: Option<f64>,
     /// Copies that arrive after it.
     pub late: Option<u64>,
+    /// The hold that was applied; `None`: nothing was held.
+    pub held: Option<FanOutHeld>,
     /// The subscribers, in the order in which they registered.
     pub subscribers: Vec<FanOutSubscriber>,
+}
+
+/// A hold that was applied: each copy was handed on at its message's release, a fixed time after
+/// sending, or when it came if that was later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FanOutHeld {
+    /// The hold, ns after sending; `None`: the search found none that is long enough, since too
+    /// many messages were lost, and nothing was held.
+    pub hold_ns: Option<u64>,
+    /// Messages of the search, sent before the measured ones and not held; `None`: the scenario
+    /// names the hold.
+    pub searched: Option<u64>,
+    /// Measured messages of which every copy arrived by the release: everybody got them at once.
+    pub simultaneous: u64,
+    /// Measured copies that arrived after the release.
+    pub late: u64,
 }
 
 /// One subscriber in one run.

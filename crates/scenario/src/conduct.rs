@@ -111,7 +111,7 @@ impl Conduct {
         entrant.is_floor || self.scenario.kind == Measure::Network
     }
 
-    /// Lengths of the warm-up and of the measured part, s.
+    /// Lengths of the part before the measured one, such as the warm-up, and of that one, s.
     pub(crate) fn phases(&self, entrant: &Entrant) -> (f64, f64) {
         let scenario = &self.scenario;
         if scenario.kind == Measure::Cores {
@@ -125,6 +125,10 @@ impl Conduct {
             true if entrant.is_bare => raw(scenario.bare_seconds),
             true => raw(scenario.floor_seconds),
             false if scenario.kind == Measure::Soak => (0.0, scenario.seconds),
+            // A search has a warm-up of its own, and as many messages.
+            false if scenario.kind == Measure::FanOut && scenario.fan_out.search => {
+                (2.0 * scenario.warm_up_seconds + scenario.seconds, scenario.seconds)
+            }
             false => (scenario.warm_up_seconds, scenario.seconds),
         }
     }

@@ -91,6 +91,9 @@ fn find_rate(
 
 fn conduct(arguments: &RunArguments, project: &Project) -> anyhow::Result<Conduct> {
     let mut sets = arguments.settings.set.clone();
+    if let Some(fair) = arguments.fair {
+        sets.extend([format!("fan_out.fair={fair}"), "fan_out.search=true".to_owned()]);
+    }
     sets.extend(arguments.trace.map(|worst| format!("trace={worst}")));
     sets.extend(arguments.one_way.as_ref().map(|when| format!("one_way={when}")));
     let scenario = match &arguments.resume {

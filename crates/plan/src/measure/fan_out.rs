@@ -4,7 +4,8 @@ use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::process::fan_out::{
-    ARRIVAL, FIRST, HOP_1, HOP_2, LAST, MEDIAN, REPLICATOR, SPREAD, check_arrivals,
+    ARRIVAL, FIRST, HOP_1, HOP_2, LAST, LATE, MEDIAN, RELEASE, RELEASE_SPREAD, REPLICATOR, SPREAD,
+    check_arrivals,
 };
 use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
@@ -52,7 +53,14 @@ impl Measurement for FanOut {
     }
 
     fn series(&self) -> Vec<&'static str> {
-        vec![LAST, MEDIAN, FIRST, ARRIVAL, SPREAD, HOP_1, REPLICATOR, HOP_2, "send"]
+        let arrivals = [LAST, MEDIAN, FIRST, ARRIVAL, SPREAD, HOP_1, REPLICATOR, HOP_2];
+        let releases = [RELEASE, RELEASE_SPREAD, LATE, "send"];
+        arrivals.into_iter().chain(releases).collect()
+    }
+
+    fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
+        let holds = scenario.fan_out.holds();
+        holds || ![RELEASE, RELEASE_SPREAD, LATE].contains(&series)
     }
 
     fn recorded(&self) -> &'static [&'static str] {
@@ -73,7 +81,9 @@ impl Measurement for FanOut {
         scenario.fan_out.check()?;
         check_replicator("exchange.backend", &scenario.exchange.backend, scenario)?;
         let messages = scenario.messages(scenario.seconds);
-        Ok(check_arrivals(messages, scenario.fan_out.subscribers)?)
+        scenario.fan_out.check_hold(scenario.load.rate_per_second, messages)?;
+        let holds = scenario.fan_out.holds();
+        Ok(check_arrivals(messages, scenario.fan_out.subscribers, holds)?)
     }
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {

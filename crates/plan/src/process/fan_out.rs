@@ -25,6 +25,13 @@ pub const REPLICATOR: &str = "replicator";
 /// From that to each arrival.
 pub const HOP_2: &str = "hop_2";
 
+/// Until a copy is handed on, with a hold.
+pub const RELEASE: &str = "release";
+/// From the first hand-over of a message to the last, with a hold.
+pub const RELEASE_SPREAD: &str = "release_spread";
+/// From a message's release to the arrival of a copy that is late.
+pub const LATE: &str = "late";
+
 /// The name of [`ARRIVAL`] at one subscriber, by its number from 1.
 pub fn series_of(subscriber: usize) -> String {
     format!("{ARRIVAL}@{subscriber}")
@@ -59,6 +66,13 @@ pub struct FanOutPlan {
     pub messages: u64,
     /// The share of messages that is to reach everybody at once, for the smallest hold.
     pub fair: f64,
+    /// How long after its sending each message is handed on, ns; 0: nothing is held.
+    #[serde(default)]
+    pub hold_ns: u64,
+    /// Messages that are sent first, after a warm-up of their own, to find the smallest hold, which
+    /// is then applied; 0: no search.
+    #[serde(default)]
+    pub search_messages: u64,
     /// Whether the thread polls its sockets instead of sleeping.
     pub spins: bool,
     /// The measuring thread's core; `None`: not pinned.
@@ -79,16 +93,24 @@ impl FanOutPlan {
         within("message_bytes", self.message_bytes, bytes, "a message has {} bytes")?;
         within("subscribers", self.subscribers, 1..=SUBSCRIBERS_MAX, "there are {}")?;
         check_plain("arrival", self.arrival)?;
-        check_arrivals(self.messages, self.subscribers)
+        let holds = self.hold_ns > 0 || self.search_messages > 0;
+        check_arrivals(self.messages, self.subscribers, holds)
     }
 }
 
-/// Checks that there is memory for the arrivals of so many messages.
-pub(crate) fn check_arrivals(messages: u64, subscribers: usize) -> Result<(), OutOfRange> {
+/// Checks that there is memory for the arrivals of so many messages, and with a hold for their
+/// releases.
+pub(crate) fn check_arrivals(
+    messages: u64,
+    subscribers: usize,
+    holds: bool,
+) -> Result<(), OutOfRange> {
     let arrivals = messages.saturating_mul(subscribers as u64);
+    let times = arrivals.saturating_mul(1 + u64::from(holds));
+    let releases = if holds { ", each with its release" } else { "" };
     let why = format!(
-        "{arrivals} copies in one run, ARRIVALS_MAX is {ARRIVALS_MAX}, which take 400 MB: lower \
-         seconds, load.rate_per_second or fan_out.subscribers"
+        "{arrivals} copies in one run{releases}, ARRIVALS_MAX is {ARRIVALS_MAX} times, which take \
+         400 MB: lower seconds, load.rate_per_second or fan_out.subscribers"
     );
-    require(arrivals <= ARRIVALS_MAX, "seconds", messages, why)
+    require(times <= ARRIVALS_MAX, "seconds", messages, why)
 }

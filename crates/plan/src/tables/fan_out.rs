@@ -12,6 +12,14 @@ pub const MESSAGE_BYTES_MAX: usize = 1_472;
 /// Limit on the copies of a run, whose arrivals are kept in memory, 4 bytes each.
 pub const ARRIVALS_MAX: u64 = 100_000_000;
 
+/// The longest hold, us: ten seconds.
+pub const HOLD_US_MAX: u64 = 10_000_000;
+/// Limit on the copies that wait for their release.
+pub const HELD_MAX: u64 = fair::holding::HELD_MAX as u64;
+
+/// Messages of a search that its hold leaves late: fewer don't support it.
+const LATE_MIN: f64 = 10.0;
+
 /// `[fan_out]` of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -23,11 +31,15 @@ pub struct FanOut {
     /// The share of messages that is to reach everybody at once: the record has the smallest hold
     /// with which it does.
     pub fair: f64,
+    /// How long after its sending subscribers hand on a message, us; 0: nothing is held.
+    pub hold_us: u64,
+    /// Whether each run first finds the smallest hold for `fair`, and then applies it.
+    pub search: bool,
 }
 
 impl Default for FanOut {
     fn default() -> FanOut {
-        FanOut { subscribers: 16, message_bytes: 128, fair: 0.999 }
+        FanOut { subscribers: 16, message_bytes: 128, fair: 0.999, hold_us: 0, search: false }
     }
 }
 
@@ -42,7 +54,37 @@ impl FanOut {
         let bytes = MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX;
         within("fan_out.message_bytes", self.message_bytes, bytes, "a message has {} bytes")?;
         let is_share = fair > 0.0 && fair <= 1.0;
-        require(is_share, "fan_out.fair", fair, "a share above 0 and at most 1, such as 0.999")
+        require(is_share, "fan_out.fair", fair, "a share above 0 and at most 1, such as 0.999")?;
+        let holds = "0 (nothing is held) to 10 s";
+        require(self.hold_us <= HOLD_US_MAX, "fan_out.hold_us", self.hold_us, holds)?;
+        let why = "a run has the hold that fan_out.hold_us names, or searches for one: set either";
+        require(self.hold_us == 0 || !self.search, "fan_out.search", true, why)
+    }
+
+    /// Whether subscribers hold messages.
+    pub fn holds(&self) -> bool {
+        self.hold_us > 0 || self.search
+    }
+
+    /// Checks that the copies of a hold have room to wait, and that a search has enough of
+    /// `messages` to find its hold.
+    ///
+    /// # Errors
+    /// The key that is out of range, with what to change.
+    pub fn check_hold(&self, rate_per_second: f64, messages: u64) -> Result<(), OutOfRange> {
+        let copies = rate_per_second * self.subscribers as f64 * self.hold_us as f64 / 1e6;
+        let why = format!(
+            "{copies:.0} copies would wait for their release at once, HELD_MAX is {HELD_MAX}: \
+             shorten the hold, or lower load.rate_per_second or fan_out.subscribers"
+        );
+        require(copies <= HELD_MAX as f64, "fan_out.hold_us", self.hold_us, why)?;
+        let late = (1.0 - self.fair) * messages as f64;
+        let why = format!(
+            "a search of {messages} messages finds a hold that {late:.1} of them exceed, and needs \
+             {LATE_MIN}: raise seconds or load.rate_per_second, or lower fan_out.fair"
+        );
+        let is_enough = !self.search || self.fair == 1.0 || late.round() >= LATE_MIN;
+        require(is_enough, "fan_out.search", true, why)
     }
 }
 

@@ -6,8 +6,10 @@ use crate::text::number::{count, latency};
 use crate::text::terminal::{Terminal, shortened};
 use crate::text::words::{self, US, cell};
 use maud::{Markup, html};
-use plan::process::fan_out::{HOP_1, HOP_2, REPLICATOR, SPREAD, series_of};
-use record::fan_out::{FanOutRun, FanOutSubscriber};
+use plan::process::fan_out::{
+    ARRIVAL, HOP_1, HOP_2, LATE, RELEASE, RELEASE_SPREAD, REPLICATOR, SPREAD, series_of,
+};
+use record::fan_out::{FanOutHeld, FanOutRun, FanOutSubscriber};
 use record::measure::Measure;
 use record::{Kind, RunRecord, Series, Subject};
 
@@ -28,30 +30,42 @@ fn grids(record: &RunRecord) -> Vec<Grid> {
     if words::measure(record) != Some(Measure::FanOut) {
         return Vec::new();
     }
-    let mut grids = vec![parts(record), fairness(record)];
+    let mut grids = vec![parts(record), fairness(record), released(record), target(record)];
     grids.extend(record.subjects.iter().map(subscribers));
     grids.retain(|grid| !grid.rows.is_empty());
     grids
 }
 
-/// The spread, and the parts of the way.
-fn parts(record: &RunRecord) -> Grid {
+/// A row for each of these series of each subject, under the name that the pair gives it.
+fn rows(record: &RunRecord, series: &[(&str, Kind, &str)]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for subject in &record.subjects {
-        let own = [SPREAD, HOP_1, REPLICATOR, HOP_2];
-        let own = own.iter().filter_map(|name| subject.series(name, Kind::Stage));
-        for (index, series) in own.enumerate() {
+        let own = series.iter().filter_map(|(name, kind, title)| {
+            subject.series(name, *kind).map(|series| (series, title))
+        });
+        for (index, (series, title)) in own.enumerate() {
             let name =
                 if index == 0 { shortened(&subject.name, NAME_WIDTH) } else { String::new() };
-            let mut row = vec![name, series.name.replace('_', " ")];
+            let mut row = vec![name, (*title).to_owned()];
             row.extend(figures(series));
             rows.push(row);
         }
     }
+    rows
+}
+
+/// The spread, and the parts of the way.
+fn parts(record: &RunRecord) -> Grid {
+    let own = [
+        (SPREAD, Kind::Stage, "spread"),
+        (HOP_1, Kind::Stage, "hop 1"),
+        (REPLICATOR, Kind::Stage, "replicator"),
+        (HOP_2, Kind::Stage, "hop 2"),
+    ];
     Grid {
         title: "Spread, and the parts of the way".to_owned(),
         head: cells([US.name, "", "p50", "p99", "p99.9", "max", "n"]),
-        rows,
+        rows: rows(record, &own),
         notes: vec![
             "Spread: from the first arrival of a message to the last. Hop 2 begins when the \
              replicator hands all copies to the kernel, so it includes a copy's turn."
@@ -142,6 +156,91 @@ fn fairness(record: &RunRecord) -> Grid {
     }
 }
 
+/// The runs of a subject that held something, or tried to.
+fn held(subject: &Subject) -> impl Iterator<Item = (&FanOutRun, FanOutHeld)> {
+    subject.load.fan_out.iter().filter_map(|run| Some((run, run.held?)))
+}
+
+/// With a hold: what it does to the spread, and what it costs.
+fn released(record: &RunRecord) -> Grid {
+    let own = [
+        (SPREAD, Kind::Stage, "spread of arrivals"),
+        (RELEASE_SPREAD, Kind::Stage, "spread of releases"),
+        (ARRIVAL, Kind::Service, "until arrival"),
+        (RELEASE, Kind::Service, "until release"),
+        (LATE, Kind::Stage, "late by"),
+    ];
+    let is_held = record.subjects.iter().any(|subject| held(subject).next().is_some());
+    Grid {
+        title: "Hold and release: the spread before and after, and the cost".to_owned(),
+        head: cells([US.name, "", "p50", "p99", "p99.9", "max", "n"]),
+        rows: if is_held { rows(record, &own) } else { Vec::new() },
+        notes: vec![
+            "One thread hands on the copies of all subscribers at their release, one after the \
+             other. A late copy arrived after its release and was handed on at once: `late by` has \
+             these only, by the kernel's stamp."
+                .to_owned(),
+        ],
+        more_names: 1,
+    }
+}
+
+/// With a hold: whether it was long enough.
+fn target(record: &RunRecord) -> Grid {
+    let rows = record.subjects.iter().filter_map(|subject| {
+        let mut holds = Vec::new();
+        let (mut met, mut runs, mut none, mut searched) = (0, 0, 0, false);
+        let (mut messages, mut simultaneous, mut late) = (0, 0, 0);
+        for (run, held) in held(subject) {
+            runs += 1;
+            searched |= held.searched.is_some();
+            match held.hold_ns {
+                Some(hold_ns) => holds.push(hold_ns),
+                None => none += 1,
+            }
+            messages += run.messages;
+            simultaneous += held.simultaneous;
+            late += held.late;
+            met += u32::from(is_fair(run, held));
+        }
+        let fair = subject.load.fan_out.first()?.fair;
+        (runs > 0).then(|| {
+            vec![
+                shortened(&subject.name, NAME_WIDTH),
+                (if searched { "searched" } else { "given" }).to_owned(),
+                median(holds).map_or("none".to_owned(), latency),
+                format!("{}", fair * 100.0),
+                fine_share(simultaneous, messages),
+                if none > 0 { format!("{none} of {runs} no hold") } else { "-".to_owned() },
+                format!("{met} of {runs}"),
+                count(late),
+            ]
+        })
+    });
+    Grid {
+        title: "Hold and release: messages that everybody got at once".to_owned(),
+        head: cells(["", "hold is", "hold", "fair %", "found", "without", "runs met", "late"]),
+        rows: rows.collect(),
+        notes: vec![
+            "Found: the share of all messages of which every copy arrived by the release. A hold \
+             that is searched for comes from messages before the measured ones, so it misses the \
+             target by chance in about every other run. Late: copies."
+                .to_owned(),
+        ],
+        ..Grid::default()
+    }
+}
+
+/// Whether a run's hold met its target.
+fn is_fair(run: &FanOutRun, held: FanOutHeld) -> bool {
+    held.hold_ns.is_some() && held.simultaneous as f64 >= run.fair * run.messages as f64
+}
+
+/// A share of which the third digit counts.
+fn fine_share(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.3} %", part as f64 * 100.0 / whole as f64) }
+}
+
 fn median(mut values: Vec<u64>) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len().checked_sub(1)? / 2).copied()
@@ -185,5 +284,15 @@ mod tests {
         assert_eq!(sums[1], one(2));
         assert_eq!((share(1, 8), share(0, 0)), ("12.5 %".to_owned(), "-".to_owned()));
         assert_eq!((median(vec![9, 1, 5]), median(vec![])), (Some(5), None));
+    }
+    #[test]
+    fn a_run_meets_its_target_if_enough_messages_reached_everybody_at_once() {
+        let run = FanOutRun { messages: 1_000, fair: 0.999, ..FanOutRun::default() };
+        let with = |hold_ns, simultaneous| {
+            is_fair(&run, FanOutHeld { hold_ns, simultaneous, ..FanOutHeld::default() })
+        };
+        assert!(with(Some(1), 999) && !with(Some(1), 998));
+        assert!(!with(None, 1_000), "nothing was held");
+        assert_eq!(fine_share(999, 1_000), "99.900 %");
     }
 }

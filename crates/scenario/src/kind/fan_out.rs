@@ -159,6 +159,11 @@ fn client(
         warm_up_messages: scenario.messages(scenario.warm_up_seconds),
         messages: scenario.messages(scenario.seconds),
         fair: scenario.fan_out.fair,
+        hold_ns: scenario.fan_out.hold_us * 1_000,
+        search_messages: match scenario.fan_out.search {
+            true => scenario.messages(scenario.seconds),
+            false => 0,
+        },
         spins: spec.backend == "spin",
         core: launch.entrant.cores.first().copied(),
         scheduling: spec.scheduling,

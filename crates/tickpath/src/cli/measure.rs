@@ -1,7 +1,7 @@
 //! Arguments of the commands that measure.
 
 use crate::cli::shared::{Output, SCENARIO_DEFAULT, Settings, Summaries, Target};
-use crate::cli::values::{Need, duration, need, percentile};
+use crate::cli::values::{Need, duration, need, percentile, share};
 use clap::Args;
 use record::comparison::FIGURES;
 use std::path::PathBuf;
@@ -45,6 +45,10 @@ pub(crate) struct RunArguments {
     /// or always, as an interval as wide as the bracket of the clocks' offset [default: tenth]
     #[arg(long, value_name = "WHEN", value_parser = ["tenth", "bracket"])]
     pub one_way: Option<String>,
+    /// Find the smallest hold with which this share of messages reaches all subscribers of a
+    /// fan-out at once, such as 99.9%, and measure with it
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub fair: Option<f64>,
     /// Make one short run in about five seconds, to see whether everything works. Its record is
     /// marked as a smoke test
     #[arg(long, conflicts_with_all = ["until", "resume"])]

@@ -38,6 +38,18 @@ pub(crate) fn need(text: &str) -> Result<Need, String> {
     }
 }
 
+/// A share such as 99.9%, as a number above 0 and at most 1.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|text| text.trim().parse::<f64>().ok());
+    match number {
+        Some(number) if number > 0.0 && number <= 100.0 => {
+            // 99.9 / 100 is 0.9990000000000001.
+            Ok((number * 1e10).round() / 1e12)
+        }
+        _ => Err("write a share above 0% and at most 100%, such as 99.9%".to_owned()),
+    }
+}
+
 /// A time such as 90s, 10m or 2h.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let usage = || "write a whole number with a unit, such as 90s, 10m or 2h".to_owned();
@@ -77,6 +89,17 @@ pub(crate) fn pace(text: &str) -> Result<Pace, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_a_number_of_per_cent() {
+        for (text, expected) in [("99.9%", 0.999), ("100 %", 1.0), ("0.01%", 0.0001)] {
+            assert_eq!(share(text), Ok(expected), "{text}");
+        }
+        for text in ["99.9", "0%", "-1%", "100.1%", "NaN%", "%", ""] {
+            let error = share(text).unwrap_err();
+            assert!(error.contains("99.9%"), "{text}: {error}");
+        }
+    }
 
     #[test]
     fn a_time_has_a_number_and_a_unit() {

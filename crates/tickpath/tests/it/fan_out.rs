@@ -200,6 +200,47 @@ fn ways_to_copy_share_one_record() {
     }
 }
 
+/// Each run finds a hold, and applies it to messages of its own.
+#[test]
+fn a_search_finds_a_hold_and_the_record_says_what_it_did() {
+    let (record, table) = measured(&["fan_out.search=true", "fan_out.fair=0.9"]);
+    assert!(!is_void(&record), "{}", record["void_because"]);
+    for subject in record["subjects"].as_array().unwrap() {
+        let (name, load) = (subject["name"].as_str().unwrap(), &subject["load"]);
+        assert_eq!((&load["received"], &load["lost"]), (&2_000.into(), &0.into()), "{name}");
+        // Two warm-ups, the messages of the search, and the measured ones.
+        let run = &load["fan_out"][0];
+        assert_eq!((&run["replicated"], &run["messages"]), (&1_200.into(), &500.into()), "{name}");
+        let held = &run["held"];
+        assert_eq!(held["searched"], 500, "{name}");
+        let hold_ns = held["hold_ns"].as_u64().unwrap();
+        let series = |series: &str| {
+            let all = subject["series"].as_array().unwrap();
+            all.iter().find(|one| one["name"] == series).unwrap_or_else(|| panic!("no {series}"))
+        };
+        let release = &series("release")["pooled"];
+        assert_eq!(release["count"], 2_000, "{name}: every copy is handed on");
+        // A histogram's lowest value is that of its bucket.
+        assert!(release["min"].as_u64().unwrap() >= hold_ns - hold_ns / 500, "{name}: {release}");
+        assert_eq!(series("release_spread")["pooled"]["count"], 500, "{name}");
+        let late = held["late"].as_u64().unwrap();
+        assert_eq!(late == 0, held["simultaneous"] == 500, "{name}: {held}");
+    }
+    for words in ["spread of releases", "until release", "searched", "runs met"] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+}
+
+#[test]
+fn a_fair_share_on_the_command_line_searches_for_its_hold() {
+    let short = ["run", "fan-out", "--fair", "99.9%", "--set", "seconds=1"];
+    let why = text(&output(&short).stderr);
+    assert!(why.contains("5.0 of them exceed, and needs 10"), "{why}");
+    let done = output(&["run", "fan-out", "--fair", "0.999"]);
+    let why = text(&done.stderr);
+    assert!(!done.status.success() && why.contains("such as 99.9%"), "{why}");
+}
+
 #[test]
 fn a_fan_out_out_of_range_is_rejected() {
     for (set, words) in [
@@ -207,6 +248,9 @@ fn a_fan_out_out_of_range_is_rejected() {
         ("fan_out.message_bytes=39", "40 to"),
         ("fan_out.fair=1.1", "0.999"),
         ("seconds=100000", "ARRIVALS_MAX"),
+        ("fan_out.hold_us=10000001", "10 s"),
+        ("fan_out.hold_us=1000000", "HELD_MAX"),
+        ("fan_out.search=1", "expected a boolean"),
         ("exchange.backend=io_uring", "spin or block"),
         ("subject.fixed.order=fair", "fixed"),
         ("subject.fixed.replicator=dpdk", "af_xdp or xdp"),
