@@ -3,6 +3,7 @@
 use crate::cli::ExchangeArguments;
 use crate::clients::plan_on_stdin;
 use crate::echo;
+use crate::entry_hold;
 use crate::exchange_plan;
 use crate::exit::DONE;
 use crate::fix::{FixThread, Shared};
@@ -28,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::Streams;
-use transport::gateway;
+use transport::gateway::{self, HoldOnEntry};
 use transport::inject;
 use transport::serve::{self, Rejections, Service, serve};
 use transport::tls;
@@ -87,6 +88,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     };
     let fix = FixThread::start(arguments, shared)?;
     entrance.fix = fix.as_ref().map(|fix| fix.address);
+    let hold = entrance.hold.clone();
     let rejections = listen(entrance, &mut exchange, secure.as_ref(), &stop)?;
     let fix = fix.map(FixThread::join);
     let closed = exchange.close_journal();
@@ -104,6 +106,9 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     }
     if let Some(fix) = fix {
         all["fix"] = fix?;
+    }
+    if let Some(hold) = hold {
+        all["entry_hold"] = entry_hold::counts(&hold);
     }
     if let Some(replicated) = replicated {
         all["replica"] = replicated;
@@ -285,6 +290,8 @@ pub(crate) struct Entrance {
     /// For streams that don't listen by themselves.
     listener: Option<TcpListener>,
     streams: Box<dyn Streams>,
+    /// Holds what gateways receive.
+    hold: Option<HoldOnEntry>,
     scheduling: Scheduling,
     limits: serve::Limits,
     clock: Clock,
@@ -305,7 +312,8 @@ impl Entrance {
         let inject = Inject::from_words(&arguments.inject)?;
         raise_descriptors(limits.connections_max as u64);
         let scheduling = threads.scheduling;
-        let streams = open(arguments, threads, secure, clock)
+        let hold = entry_hold::of(arguments)?;
+        let streams = open(arguments, threads, secure, clock, hold.clone())
             .with_context(|| format!("cannot open backend {}", arguments.backend))?;
         let mut streams = inject::around(streams, &inject, clock);
         let (address, listener) = match rows::is_below(&arguments.backend) {
@@ -318,7 +326,7 @@ impl Entrance {
                 (listener.local_addr()?, Some(listener))
             }
         };
-        Ok(Entrance { address, listener, streams, scheduling, limits, clock, fix: None })
+        Ok(Entrance { address, listener, streams, hold, scheduling, limits, clock, fix: None })
     }
 }
 
@@ -329,7 +337,7 @@ pub(crate) fn listen(
     secure: Option<&Secure>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Rejections> {
-    let Entrance { address, listener, mut streams, scheduling, limits, clock, fix } = entrance;
+    let Entrance { address, listener, mut streams, scheduling, limits, clock, fix, .. } = entrance;
     if let Some(listener) = listener {
         streams.listen(listener)?;
     }
@@ -352,6 +360,7 @@ fn open(
     threads: Threads,
     secure: Option<&Secure>,
     clock: Clock,
+    hold: Option<HoldOnEntry>,
 ) -> anyhow::Result<Box<dyn Streams>> {
     let backend = transport::backend(&arguments.backend)?;
     if arguments.gateways > 0 && rows::is_below(backend.row.name) {
@@ -370,5 +379,5 @@ fn open(
         });
     }
     let place = move |gateway| threads.place_gateway(gateway).map_err(io::Error::other);
-    Ok(gateway::open(arguments.gateways, backend, acceptor, clock, place)?)
+    Ok(gateway::open_with(arguments.gateways, backend, acceptor, clock, hold, place)?)
 }

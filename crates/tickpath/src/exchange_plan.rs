@@ -30,6 +30,8 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
             arguments.connections_max = Some(book.connections_max);
             arguments.replay_inputs_max = book.replay_inputs_max;
             arguments.inject = book.inject.words();
+            arguments.entry_hold_us = book.entry_hold_us;
+            arguments.market_data.delivery_window_us = book.delivery_window_us;
             if let Some(FixPlan { listen, store, core }) = book.fix {
                 arguments.fix.fix = Some(listen);
                 arguments.fix.fix_store = Some(PathBuf::from(store));

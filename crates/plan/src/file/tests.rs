@@ -201,6 +201,28 @@ fn errors_say_what_why_and_what_to_try() {
         expect![[r#"exchange.gateways = 65: 0 to 64; with 0 the exchange thread has the sockets"#]],
     );
     complains(
+        &["exchange.entry_hold_us=100"],
+        expect![[
+            r#"exchange.entry_hold_us = 100: gateways stamp what is held: set exchange.gateways to 1 or more"#
+        ]],
+    );
+    complains(
+        &["exchange.delivery_window_us=100"],
+        expect![[
+            r#"exchange.delivery_window_us = 100: orders answer the ticks of a feed, which only scenarios of ticks have"#
+        ]],
+    );
+    complains(
+        &["exchange.start=false", "exchange.gateways=1", "exchange.entry_hold_us=100"],
+        expect![[
+            r#"exchange.entry_hold_us = 100: only an exchange that it starts can be told to wait; leave it out"#
+        ]],
+    );
+    complains(
+        &["exchange.gateways=1", "exchange.entry_hold_us=10000001"],
+        expect![[r#"exchange.entry_hold_us = 10000001: 0 to 10000000 us; with 0 nothing waits"#]],
+    );
+    complains(
         &["subject.rust.dialect=sbe", "load.connections=4"],
         expect![
             "subject.rust.dialect = sbe: a session has one account; set load.connections = load.accounts"

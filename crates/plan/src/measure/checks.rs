@@ -8,6 +8,8 @@ use crate::tables::load::{CONNECTIONS_MAX, Load};
 use crate::tables::network::Protocol;
 use crate::tables::subject::Subject;
 use crate::tables::ticks::Network;
+use fair::entry::ENTRY_HOLD_NS_MAX;
+use fair::window::WINDOW_NS_MAX;
 use host::placement::Cores;
 use record::measure::Measure;
 use std::ops::RangeInclusive;
@@ -44,8 +46,29 @@ pub(crate) fn exchange(scenario: &Scenario) -> Result<(), ScenarioError> {
     let name = &exchange.backend;
     let why = format!("gateway threads need sockets of the kernel, which {name} has not: use 0");
     require(has_sockets, "exchange.gateways", exchange.gateways, why)?;
+    fairness(scenario)?;
     let able = exchange.start;
     Ok(inject("exchange", &exchange.inject, able, "an exchange that it starts")?)
+}
+
+/// Checks the waits of an exchange that is to be fair.
+fn fairness(scenario: &Scenario) -> Result<(), OutOfRange> {
+    let exchange = &scenario.exchange;
+    let (hold_us, window_us) = (exchange.entry_hold_us, exchange.delivery_window_us);
+    for (key, us, most_ns) in [
+        ("exchange.entry_hold_us", hold_us, ENTRY_HOLD_NS_MAX),
+        ("exchange.delivery_window_us", window_us, WINDOW_NS_MAX),
+    ] {
+        within(key, us, 0..=most_ns / 1_000, "{} us; with 0 nothing waits")?;
+        let why = "only an exchange that it starts can be told to wait; leave it out";
+        require(us == 0 || exchange.start, key, us, why)?;
+    }
+    let why = "gateways stamp what is held: set exchange.gateways to 1 or more";
+    let has_gateways = hold_us == 0 || exchange.gateways > 0;
+    require(has_gateways, "exchange.entry_hold_us", hold_us, why)?;
+    let why = "orders answer the ticks of a feed, which only scenarios of ticks have";
+    let has_feed = window_us == 0 || scenario.kind == Measure::Ticks;
+    require(has_feed, "exchange.delivery_window_us", window_us, why)
 }
 
 /// Checks a subject that speaks to an exchange over sockets.

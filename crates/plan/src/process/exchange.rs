@@ -62,6 +62,10 @@ pub struct BookPlan {
     pub journal: Option<JournalPlan>,
     /// Its FIX port, if it has one.
     pub fix: Option<FixPlan>,
+    /// How long what clients send is held after its gateway's stamp, us; `None`: it is not.
+    pub entry_hold_us: Option<u64>,
+    /// How long after a tick its answers wait for each other, us; `None`: they don't.
+    pub delivery_window_us: Option<u64>,
     /// Faults to inject.
     pub inject: Inject,
 }
@@ -158,6 +162,8 @@ mod tests {
                 store: "/tmp/fix".to_owned(),
                 core: Some(3),
             }),
+            entry_hold_us: Some(50),
+            delivery_window_us: Some(200),
             inject: Inject { delay_us: 5, ..Inject::default() },
         };
         let group = Some("239.255.0.1:26400".to_owned());

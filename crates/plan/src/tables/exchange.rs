@@ -15,6 +15,11 @@ pub struct Exchange {
     pub cores: Cores,
     /// Gateway threads that own the sockets; 0: the exchange thread does.
     pub gateways: u32,
+    /// How long after its gateway's stamp the exchange reads what a client sent, in the order of
+    /// all gateways' stamps, us; 0: at once.
+    pub entry_hold_us: u64,
+    /// How long after a tick orders wait for others that answer the same tick, us; 0: none waits.
+    pub delivery_window_us: u64,
     /// Scheduling class of its threads.
     pub scheduling: Scheduling,
     /// Backend of its sockets.
@@ -44,6 +49,8 @@ impl Default for Exchange {
             start: true,
             cores: Cores::Auto,
             gateways: 0,
+            entry_hold_us: 0,
+            delivery_window_us: 0,
             scheduling: Scheduling::Other,
             backend: "spin".to_owned(),
             book: "synthetic".to_owned(),

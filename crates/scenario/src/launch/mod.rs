@@ -221,6 +221,8 @@ impl Launch<'_> {
             replay_inputs_max: spec.replay_inputs_max,
             journal,
             fix: self.speaks_fix().then(|| self.fix_plan()),
+            entry_hold_us: Some(spec.entry_hold_us).filter(|hold_us| *hold_us > 0),
+            delivery_window_us: Some(spec.delivery_window_us).filter(|window_us| *window_us > 0),
             inject: spec.inject.clone(),
         }
     }

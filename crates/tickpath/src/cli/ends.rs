@@ -18,6 +18,10 @@ pub(crate) struct ExchangeArguments {
     /// Number of gateway threads that own the sockets (0: the exchange thread does)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gateways: usize,
+    /// Microseconds from a gateway's stamp of what a client sends until the exchange reads it, in
+    /// the order of all gateways' stamps. Needs --gateways [default: none wait]
+    #[arg(long, value_name = "N")]
+    pub entry_hold_us: Option<u64>,
     /// Scheduling class of the threads: other, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, default_value = "other")]
     pub scheduling: Scheduling,

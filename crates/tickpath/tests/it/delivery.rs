@@ -166,6 +166,33 @@ fn a_tickpath_trader_carries_clocks_that_the_exchange_believes() {
     );
 }
 
+/// The scenario's own exchange has the window, and its trader the clock.
+#[test]
+fn a_scenario_sets_the_window_of_its_exchange() {
+    const WINDOW_NS: u64 = 50_000_000;
+    testing::quiet::or_doubled("most ticks are answered within 50 ms", |factor| {
+        let out = tempfile::tempdir().unwrap();
+        let window_ns = WINDOW_NS * u64::from(factor);
+        let window = format!("exchange.delivery_window_us={}", window_ns / 1_000);
+        let mut command = tickpath();
+        command.args(["run", "tick-to-trade", "--quiet", "--out"]).arg(out.path());
+        let sets = SHORT_TICKS.iter().copied().chain(["flow.rate_per_second=100", &window]);
+        let done = command.args(sets.flat_map(|set| ["--set", set])).output().unwrap();
+        let record = record(&only_run(out.path()));
+        assert!(!is_void(&record), "{}: {}", record["void_because"], text(&done.stderr));
+        let series = rust(&record)["series"].as_array().unwrap().clone();
+        let p50 = |name: &str| {
+            let series = series.iter().find(|one| one["name"] == name).unwrap();
+            series["pooled"]["p50"].as_u64().unwrap()
+        };
+        // From the publication to the engine passes the window, the longest part in the gateway.
+        let found = p50("gateway");
+        let expected = window_ns / 2..=window_ns + window_ns / 10;
+        unless!(expected.contains(&found), "{found} ns between gateway and engine");
+        Ok::<(), String>(())
+    });
+}
+
 #[test]
 fn a_window_without_a_feed_is_an_error_that_says_what_to_add() {
     let start = output(&["exchange", "--any-token", "--delivery-window-us", "100"]);

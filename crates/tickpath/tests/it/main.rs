@@ -16,6 +16,7 @@ mod docs;
 mod doctor;
 mod endpoint;
 mod engine;
+mod entry_hold;
 mod failover;
 mod fan_out;
 mod fix;

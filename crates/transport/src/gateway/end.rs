@@ -17,6 +17,8 @@ pub(crate) const FEW: usize = 64;
 pub(crate) struct Remainder {
     pub stream: Option<StreamId>,
     pub stamp_ns: u64,
+    /// With a hold: whether they may be read.
+    pub is_released: bool,
     bytes: Box<[u8]>,
     start: usize,
     end: usize,
@@ -27,6 +29,8 @@ pub(crate) struct End {
     pub to_gateway: Producer,
     from_gateway: Consumer,
     pub held: Remainder,
+    /// The last look found its ring empty.
+    pub was_empty: bool,
     /// Messages that found no room in the ring; while there are any, nothing is written either. At
     /// most one end of our side and one removal per stream.
     pub unsaid: VecDeque<Head>,
@@ -64,7 +68,15 @@ impl End {
         End {
             to_gateway,
             from_gateway,
-            held: Remainder { stream: None, stamp_ns: 0, bytes, start: 0, end: 0 },
+            held: Remainder {
+                stream: None,
+                stamp_ns: 0,
+                is_released: false,
+                bytes,
+                start: 0,
+                end: 0,
+            },
+            was_empty: false,
             unsaid: VecDeque::with_capacity(FEW),
             numbers: Vec::new(),
             added: VecDeque::new(),

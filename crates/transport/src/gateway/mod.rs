@@ -15,6 +15,9 @@
 //! **Stamps.** The gateway stamps a read when it returns. A write is stamped before its bytes enter
 //! the ring; the gateway's system call follows one hop later.
 //!
+//! **Hold.** With a [`HoldOnEntry`] the exchange's thread releases messages one by one in the order
+//! of their stamps, each a fixed time after its own. They wait in the rings.
+//!
 //! **Limits.** Each ring has [`RING_SLOTS`] messages. A gateway whose ring to the exchange is full
 //! stops reading its sockets; a full ring to a gateway takes no more of a write, as a full socket
 //! does. At most [`WINDOW_BYTES`] of answers to one client wait at its gateway; the writer keeps
@@ -27,6 +30,7 @@
 //! See docs/decisions/011-exchange-layers-and-gateway-threads.md.
 
 mod end;
+mod hold;
 mod link;
 mod message;
 mod streams;
@@ -50,6 +54,7 @@ use crate::gateway::thread::{Gateway, Parts};
 use crate::streams::Streams;
 use crate::tls::Acceptor;
 
+pub use crate::gateway::hold::{HoldFigures, HoldOnEntry};
 pub use crate::gateway::message::WINDOW_BYTES;
 pub use plan::backend::GATEWAYS_MAX;
 
@@ -89,6 +94,22 @@ pub fn open(
     clock: Clock,
     prepare: impl Fn(usize) -> io::Result<()> + Send + Sync + 'static,
 ) -> Result<Box<dyn Streams>, GatewaysError> {
+    open_with(count, backend, tls, clock, None, prepare)
+}
+
+/// As [`open`], and with a hold each message that clients send is released in the order of the
+/// gateways' stamps, so long after its own.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(
+    count: usize,
+    backend: &'static Backend,
+    tls: Option<Arc<Acceptor>>,
+    clock: Clock,
+    hold: Option<HoldOnEntry>,
+    prepare: impl Fn(usize) -> io::Result<()> + Send + Sync + 'static,
+) -> Result<Box<dyn Streams>, GatewaysError> {
     if !(1..=GATEWAYS_MAX).contains(&count) {
         return Err(GatewaysError::Count(count));
     }
@@ -100,7 +121,7 @@ pub fn open(
         links.push(Arc::new(link));
     }
     let (deals, given): (Vec<GivenTo>, Vec<GivenBy>) = (0..count).map(|_| channel()).unzip();
-    let mut gateways = Gateways::new(clock, sleeps, links.clone());
+    let mut gateways = Gateways::new(clock, sleeps, links.clone(), hold);
     for (index, given) in given.into_iter().enumerate() {
         let (to_exchange, from_gateway) = ring()?;
         let (to_gateway, from_exchange) = ring()?;

@@ -13,6 +13,7 @@ use clock::{Clock, Deadline};
 
 use crate::connection::Connection;
 use crate::gateway::end::{End, FEW, Stream};
+use crate::gateway::hold::{HoldOnEntry, Holder};
 use crate::gateway::link::{Handover, Link, PATIENCE, least_busy, told};
 use crate::gateway::message::{BYTES_MAX, HEAD_BYTES, Head, Kind, MESSAGE_BYTES_MAX, WINDOW_BYTES};
 use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
@@ -47,6 +48,8 @@ pub(crate) struct Gateways {
     streams: Vec<Option<Stream>>,
     incoming: VecDeque<io::Result<StreamId>>,
     short_of_room: Vec<StreamId>,
+    /// `None`: what comes is read at once.
+    holder: Option<Box<Holder>>,
     /// Where a message is put together.
     message: Box<[u8]>,
     waits: u32,
@@ -54,8 +57,14 @@ pub(crate) struct Gateways {
 
 impl Gateways {
     /// Without gateways; waits for none until they are pushed.
-    pub(crate) fn new(clock: Clock, sleeps: bool, links: Vec<Arc<Link>>) -> Gateways {
+    pub(crate) fn new(
+        clock: Clock,
+        sleeps: bool,
+        links: Vec<Arc<Link>>,
+        hold: Option<HoldOnEntry>,
+    ) -> Gateways {
         Gateways {
+            holder: hold.map(|hold| Box::new(Holder::new(hold))),
             clock,
             sleeps,
             rests: false,
@@ -95,20 +104,29 @@ impl Gateways {
     }
 
     /// Takes what the gateways have sent, from each at most up to the next bytes of a stream. Those
-    /// are held until they are read; the rest stays in the ring.
+    /// are kept until they are read, with a hold not before they are due; the rest stays in the
+    /// ring.
     fn look(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
         if !self.incoming.is_empty() {
             ready.push(Ready::Incoming);
+        }
+        if let Some(holder) = &mut self.holder {
+            holder.look(self.clock.now_ns());
         }
         for gateway in 0..self.ends.len() {
             let end = &mut self.ends[gateway];
             end.say();
             if let Some(id) = end.held.stream {
-                ready.push(Ready::Readable(id));
+                if self.holder.is_none() {
+                    ready.push(Ready::Readable(id));
+                }
                 continue;
             }
             for _ in 0..EVENTS_PER_LOOK {
-                let Some(received) = self.ends[gateway].receive() else { break };
+                let Some(received) = self.ends[gateway].receive() else {
+                    self.ends[gateway].was_empty = true;
+                    break;
+                };
                 let taken = received.and_then(|head| self.take(gateway, head, ready));
                 let Some(must_be_read) = taken else {
                     return Err(
@@ -120,7 +138,17 @@ impl Gateways {
                 }
             }
         }
+        self.release(ready);
         Ok(())
+    }
+
+    /// With a hold: reports the next message if it is due.
+    #[inline]
+    fn release(&mut self, ready: &mut Vec<Ready>) {
+        let Gateways { holder: Some(holder), ends, .. } = self else { return };
+        if let Some(id) = holder.release(ends).and_then(|gateway| ends[gateway].held.stream) {
+            ready.push(Ready::Readable(id));
+        }
     }
 
     /// Whether the message's bytes must be read before the next message; `None` if it can't come
@@ -131,10 +159,15 @@ impl Gateways {
         let known = self.ends[gateway].numbers.get(number.index()).copied().flatten();
         match (kind, known) {
             (Kind::Received, Some(id)) => {
-                let held = &mut self.ends[gateway].held;
-                held.stream = Some(id);
-                held.stamp_ns = value;
-                ready.push(Ready::Readable(id));
+                let end = &mut self.ends[gateway];
+                end.held.stream = Some(id);
+                (end.held.stamp_ns, end.held.is_released) = (value, false);
+                let was_empty = std::mem::take(&mut end.was_empty);
+                match &mut self.holder {
+                    None => ready.push(Ready::Readable(id)),
+                    Some(holder) if was_empty => holder.found(value),
+                    Some(_) => {}
+                }
                 return Some(true);
             }
             (Kind::Written, Some(id)) => {
@@ -220,6 +253,9 @@ impl Gateways {
             let mut timeout_ns = until_ns.saturating_sub(self.clock.now_ns());
             if self.waits_for_room() {
                 timeout_ns = timeout_ns.min(FULL_RING_REST_NS);
+            }
+            if let Some(holder) = &self.holder {
+                timeout_ns = timeout_ns.min(holder.due_ns().saturating_sub(self.clock.now_ns()));
             }
             if timeout_ns > 0 {
                 // A gateway that sends after our look has already unparked us.

@@ -1,5 +1,6 @@
-//! Gateways one by one: full rings, slow peers, ends, and gateways that fail.
+//! Gateways one by one: full rings, slow peers, ends, holds, and gateways that fail.
 
+mod hold;
 mod pairs;
 
 use super::*;
@@ -52,7 +53,7 @@ static FAILING: Backend = Backend {
             true => Err(io::Error::other("broken on purpose")),
             false => Ok(()),
         };
-        Ok(Box::new(Before { sockets: readiness::block(clock)?, act }))
+        Ok(Box::new(Before { sockets: readiness::block(clock)?, act, after_read: || () }))
     },
 };
 
@@ -67,7 +68,7 @@ static PANICKING: Backend = Backend {
             assert!(NUMBER.get() != 1 || !PANIC.load(Ordering::Relaxed), "panicked on purpose");
             Ok(())
         };
-        Ok(Box::new(Before { sockets: readiness::spin(clock)?, act }))
+        Ok(Box::new(Before { sockets: readiness::spin(clock)?, act, after_read: || () }))
     },
 };
 
@@ -164,7 +165,7 @@ static HELD: Backend = Backend {
             }
             Ok(())
         };
-        Ok(Box::new(Before { sockets: readiness::block(clock)?, act }))
+        Ok(Box::new(Before { sockets: readiness::block(clock)?, act, after_read: || () }))
     },
 };
 

@@ -1,7 +1,7 @@
 //! Fixtures of the gateways' tests: a backend that does something before each wait, and streams
 //! with their peers.
 
-use super::super::{GatewaysError, open};
+use super::super::{GatewaysError, HoldOnEntry, open_with};
 use crate::backend::Backend;
 use crate::connection::Connection;
 use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
@@ -17,10 +17,11 @@ thread_local! {
     pub static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// A backend that does something else before each wait.
+/// A backend that does something else before each wait, and between a read and its hand-over.
 pub struct Before {
     pub sockets: Box<dyn Sockets>,
     pub act: fn() -> io::Result<()>,
+    pub after_read: fn(),
 }
 
 impl Streams for Before {
@@ -48,7 +49,11 @@ impl Streams for Before {
         self.sockets.wait(until_ns, ready)
     }
     fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
-        self.sockets.read(id, into)
+        let read = self.sockets.read(id, into);
+        if let StreamRead::Bytes { .. } = read {
+            (self.after_read)();
+        }
+        read
     }
     fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
         self.sockets.write(id, from)
@@ -77,12 +82,22 @@ pub struct Pairs {
 
 /// `None` where there are no rings, which is said.
 pub fn pairs(gateways: usize, backend: &'static Backend, count: usize) -> Option<Pairs> {
+    holding_pairs(gateways, backend, count, None)
+}
+
+/// The same with a hold on entry.
+pub fn holding_pairs(
+    gateways: usize,
+    backend: &'static Backend,
+    count: usize,
+    hold: Option<HoldOnEntry>,
+) -> Option<Pairs> {
     let clock = Clock::calibrate();
     let number = |gateway| {
         NUMBER.set(gateway);
         Ok(())
     };
-    let mut streams = match open(gateways, backend, None, clock, number) {
+    let mut streams = match open_with(gateways, backend, None, clock, hold, number) {
         Ok(streams) => streams,
         Err(GatewaysError::Ring(error)) => {
             testing::skipped(testing::Need::Kernel, format_args!("no gateways here: {error}"));
