@@ -6,7 +6,7 @@ use crate::range::{OutOfRange, require, within};
 use crate::tables::load::{check_instrument, check_seconds};
 use crate::tables::one_way::OneWay;
 use crate::tables::strategy::StrategyPlan;
-use crate::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
+use crate::tables::ticks::{DATAGRAM_BYTES_MAX, HOLD_US_MAX, RECEIVE_BUFFER_BYTES_MAX};
 use crate::trust::Trust;
 use clock::Clock;
 use host::scheduling::Scheduling;
@@ -107,6 +107,8 @@ pub struct FeedPlan {
     pub levels_max: u32,
     /// Limit on the length of a datagram, bytes: the exchange's `--feed-bytes`.
     pub datagram_bytes_max: usize,
+    /// How long after its publication a tick is handed on, ns; 0: as it comes.
+    pub hold_ns: u64,
     /// Damage to received datagrams.
     pub inject: DatagramHarm,
 }
@@ -122,6 +124,7 @@ impl Default for FeedPlan {
             orders_max: 65_536,
             levels_max: 16_384,
             datagram_bytes_max: 1_472,
+            hold_ns: 0,
             inject: DatagramHarm::default(),
         }
     }
@@ -177,6 +180,7 @@ impl TickPlan {
         within("feed.levels_max", levels_max, 1..=(1 << 24) - 2, why)?;
         let bytes = 1..=DATAGRAM_BYTES_MAX;
         within("feed.datagram_bytes_max", self.feed.datagram_bytes_max, bytes, why)?;
+        within("feed.hold_ns", self.feed.hold_ns, 0..=HOLD_US_MAX * 1_000, "{} ns; 0 is none")?;
         let DatagramHarm { drop_every, duplicate_every, reorder_every } = self.feed.inject;
         for (key, every) in [
             ("feed.inject.drop_every", drop_every),

@@ -13,6 +13,8 @@ use std::net::Ipv4Addr;
 pub const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// Limit on a receive buffer, 1 GiB. The kernel keeps twice that in an `int`.
 pub const RECEIVE_BUFFER_BYTES_MAX: usize = 1 << 30;
+/// The longest hold of ticks, us: half of the silence after which a run fails.
+pub const HOLD_US_MAX: u64 = 1_000_000;
 /// The source of ticks that were not recorded.
 pub const SYNTHETIC: &str = "synthetic";
 /// A shorter datagram has no room for a message after its header.
@@ -107,6 +109,8 @@ pub struct Feed {
     pub receive_buffer_bytes: usize,
     /// Whether the trader's kernel stamps datagrams.
     pub kernel_stamps: bool,
+    /// How long after its publication the trader hands a tick on to its strategy, us; 0: at once.
+    pub hold_us: u64,
     /// Damage to datagrams as the trader receives them.
     pub inject: DatagramHarm,
 }
@@ -119,6 +123,7 @@ impl Default for Feed {
             datagram_bytes: 1472,
             receive_buffer_bytes: 8 << 20,
             kernel_stamps: true,
+            hold_us: 0,
             inject: DatagramHarm::default(),
         }
     }
@@ -196,6 +201,7 @@ impl Feed {
         within("feed.datagram_bytes", self.datagram_bytes, bytes, "a datagram has {} bytes")?;
         let bytes = 1..=RECEIVE_BUFFER_BYTES_MAX;
         within("feed.receive_buffer_bytes", self.receive_buffer_bytes, bytes, "{} bytes")?;
+        within("feed.hold_us", self.hold_us, 0..=HOLD_US_MAX, "{} us; with 0 nothing is held")?;
         let group = self.group.split_once(':').map(|(group, port)| {
             (
                 group.parse::<Ipv4Addr>(),

@@ -5,6 +5,7 @@
 pub mod attribution;
 pub mod samples;
 
+use crate::Percentiles;
 use clock::utc::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -199,12 +200,36 @@ pub struct Tick {
     /// Ticks that the exchange's kernel stamped on their way out; `None` if it was not asked to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub departures: Option<Departures>,
+    /// Ticks that were handed on a fixed time after their publication; `None`: all were at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<TickHold>,
     /// Result of the audit log; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
     /// Result of a strategy that trades; `None` for other strategies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub market_making: Option<MarketMaking>,
+}
+
+/// Ticks of the measured part that the trader handed on at their publication plus a hold, or when
+/// they came if that was later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TickHold {
+    /// The hold, ns.
+    pub hold_ns: u64,
+    /// Ticks that were handed on.
+    pub released: u64,
+    /// Those of them that arrived after their release, by the kernel's stamp; `None`: it did not
+    /// stamp each.
+    pub late: Option<u64>,
+    /// From publication to arrival, by the kernel's stamp, ns: what it would be without the hold.
+    pub arrival: Option<Percentiles>,
+    /// From publication to the hand-over, ns.
+    pub release: Option<Percentiles>,
+    /// How long after its release a late tick arrived, ns.
+    pub late_by: Option<Percentiles>,
 }
 
 /// Ticks that the exchange's kernel stamped on their way out.

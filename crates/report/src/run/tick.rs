@@ -2,15 +2,16 @@
 //! worst ticks, and what a market maker came to.
 
 use crate::run::stages;
-use crate::text::grid::Grid;
+use crate::text::grid::{Grid, cells};
 use crate::text::number::{count, latency, mebibytes, one_or, percent};
 use crate::text::terminal::{Terminal, clip, shortened, wrap};
-use crate::text::words;
+use crate::text::words::{self, US};
 use clock::utc::Time;
 use maud::{Markup, html};
 use record::measure::Measure;
-use record::tick::{Audit, CoreLoss, MarketMaking, Tick, TracedTick};
+use record::tick::{Audit, CoreLoss, MarketMaking, Tick, TickHold, TracedTick};
 use record::{RunRecord, Subject};
+use stats::Percentiles;
 
 /// Columns of a name.
 const NAME_WIDTH: usize = 13;
@@ -45,6 +46,7 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
 fn grids(record: &RunRecord, taken_width: usize) -> Vec<Grid> {
     let subjects = || record.subjects.iter();
     let mut grids = vec![feed(record)];
+    grids.push(hold(record));
     grids.extend(subjects().filter_map(market_making));
     grids.extend(subjects().filter_map(|subject| worst(subject, taken_width)));
     grids.into_iter().filter(|grid| !grid.rows.is_empty()).collect()
@@ -93,6 +95,53 @@ fn feed(record: &RunRecord) -> Grid {
                 .to_owned(),
         ],
         ..Grid::default()
+    }
+}
+
+/// Ticks that were held until their release, run by run.
+fn hold(record: &RunRecord) -> Grid {
+    let figures = |found: Option<Percentiles>| {
+        let us = |ns: Option<u64>| ns.map_or("-".to_owned(), US.show);
+        let Percentiles { p50, p99, .. } = found.unwrap_or_default();
+        [us(p50), us(p99), us(found.map(|found| found.max))]
+    };
+    let row = |subject: &Subject, run: usize, hold: &TickHold| {
+        let mut row = vec![shortened(&subject.name, NAME_WIDTH), (run + 1).to_string()];
+        row.extend([(US.show)(hold.hold_ns), count(hold.released)]);
+        row.push(hold.late.map_or("?".to_owned(), count));
+        row.extend([hold.arrival, hold.release, hold.late_by].into_iter().flat_map(figures));
+        row
+    };
+    let rows = record.subjects.iter().flat_map(|subject| {
+        let runs = subject.load.tick.iter().enumerate();
+        runs.filter_map(move |(run, tick)| Some(row(subject, run, tick.hold.as_ref()?)))
+    });
+    let head = [
+        US.name,
+        "run",
+        "hold",
+        "ticks",
+        "late",
+        "arrival p50",
+        "p99",
+        "max",
+        "release p50",
+        "p99",
+        "max",
+        "late by p50",
+        "p99",
+        "max",
+    ];
+    Grid {
+        title: "Hold and release: from publication to arrival, and to the hand-over".to_owned(),
+        head: cells(head),
+        rows: rows.collect(),
+        notes: vec![
+            "A late tick arrived after its release, by the kernel's stamp, and was handed on at once; \
+             ?: the kernel did not stamp each. The stage `ingest` ends with the release."
+                .to_owned(),
+        ],
+        more_names: 1,
     }
 }
 

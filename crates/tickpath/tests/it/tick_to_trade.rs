@@ -218,6 +218,53 @@ fn a_feed_with_gaps_ends_in_the_same_book() {
     assert_eq!(record["injected"], serde_json::json!([injected]));
 }
 
+/// The stage that ends with the release has the hold, less the way of the tick; the stages after it
+/// don't.
+#[test]
+fn held_ticks_are_handed_on_at_their_release() {
+    const ASSUMPTION: &str = "no process waits for a core for 5 ms in most of the ticks";
+    testing::quiet::or_doubled(ASSUMPTION, |factor| {
+        let out = tempfile::tempdir().unwrap();
+        let hold_ns = 50_000_000 * u64::from(factor);
+        let hold = format!("feed.hold_us={}", hold_ns / 1_000);
+        let done = run(out.path(), "tick-to-trade", &["flow.rate_per_second=200", &hold]);
+        let record = left(out.path(), &done, ALL);
+        assert!(text(&done.stdout).contains("Hold and release"), "{}", text(&done.stdout));
+        let rust = rust(&record);
+        let found = &rust["load"]["tick"][0]["hold"];
+        assert_eq!(found["hold_ns"], hold_ns, "{found}");
+        assert_eq!(found["released"], rust["load"]["tick"][0]["datagrams"], "{found}");
+        let p50 = |name: &str| {
+            let series = rust["series"].as_array().unwrap();
+            let series = series.iter().find(|one| one["name"] == name).unwrap();
+            series["pooled"]["p50"].as_u64().unwrap()
+        };
+        let way_and_wait = p50("network_in") + p50("ingest");
+        // A histogram's value is that of its bucket.
+        assert!(way_and_wait >= hold_ns - hold_ns / 100, "{way_and_wait} ns: before its release");
+        let noise_ns = hold_ns / 10;
+        testing::unless!(way_and_wait <= hold_ns + noise_ns, "released after {way_and_wait} ns");
+        testing::unless!(p50("tick_to_trade") <= noise_ns, "the hold is in tick_to_trade");
+        testing::unless!(found["late"] == 0, "{found}");
+        Ok::<(), String>(())
+    });
+}
+
+/// A hold that ends before a tick can arrive changes nothing but the record.
+#[test]
+fn ticks_that_arrive_after_their_release_are_late_and_handed_on_at_once() {
+    let out = tempfile::tempdir().unwrap();
+    let done = run(out.path(), "tick-to-trade", &["flow.rate_per_second=2000", "feed.hold_us=1"]);
+    let record = left(out.path(), &done, ALL);
+    let tick = &rust(&record)["load"]["tick"][0];
+    let found = &tick["hold"];
+    let released = found["released"].as_u64().unwrap();
+    // A socket's way takes longer than a microsecond, nearly always.
+    assert!(found["late"].as_u64().unwrap() > released / 2, "{found}");
+    assert!(found["late_by"]["p50"].as_u64() > Some(0), "{found}");
+    assert_eq!(tick["kernel_drops"], 0);
+}
+
 #[test]
 fn a_burst_is_drained_without_loss() {
     let out = tempfile::tempdir().unwrap();

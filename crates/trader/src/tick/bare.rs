@@ -77,6 +77,7 @@ pub(crate) fn run(
         following: None,
         market_making: None,
         description: None,
+        hold: None,
         memory_locked,
         samples: client.samples.into_all(),
     })

@@ -21,6 +21,7 @@ use crate::tick::logic::{Kind, TradingLogic};
 use crate::tick::order_stream::OrderStream;
 use crate::tick::phase::{Course, Step, View};
 use crate::tick::rehearsal::Rehearsal;
+use crate::tick::releases::{HeldTick, Releases};
 use crate::tick::samples::Samples;
 use crate::tick::session::{OrderSession, Request, StampedReply};
 use crate::tick::stages::{DecidedTick, Stages};
@@ -45,6 +46,8 @@ const AGAIN_NS: u64 = 50_000_000;
 /// Interval between readings of the wall clock, which convert the kernel's stamps.
 const REFRESH_NS: u64 = 1_000_000_000;
 const SIDES: [Side; 2] = [Side::Buy, Side::Sell];
+/// A tick whose release is so near is not delayed by a poll of the stream.
+const RELEASE_NEAR_NS: u64 = 20_000;
 /// Why a run with a silent feed fails.
 const SILENT: &str = "no datagram of the feed came for 2 s, and heartbeats come ten times a second: is \
      the way of UDP from the exchange still open?";
@@ -59,6 +62,8 @@ pub(crate) struct Parts {
     /// Whether its thread keeps its core busy.
     pub(crate) spins: bool,
     pub(crate) samples: Samples,
+    /// `None`: a tick is handed on as it comes.
+    pub(crate) releases: Option<Releases>,
     pub(crate) trail: Option<AuditTrail>,
     /// `None`: the kernel stamps no order.
     pub(crate) stamped: Option<StampedOrders>,
@@ -114,12 +119,13 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     /// One turn: the next datagram through the stages or, without one, everything else.
     #[inline]
     pub(crate) fn turn(&mut self) {
+        if let Some(held) = self.parts.releases.as_ref().and_then(Releases::held) {
+            return self.release(held);
+        }
         match self.parts.receiver.receive(&mut self.datagram) {
             Datagram::Bytes { n, read_ns } => {
-                self.tick(n, read_ns);
-                self.datagrams += 1;
-                if self.datagrams >= DATAGRAMS_BETWEEN_LOOKS {
-                    self.listen(false);
+                if self.parts.releases.is_none() || !self.hold(n) {
+                    self.hand_on(n, read_ns);
                 }
             }
             Datagram::Empty => {
@@ -132,6 +138,45 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
             }
             Datagram::Failed(error) => self.fail(format!("receiving the feed failed: {error}")),
         }
+    }
+
+    #[inline]
+    fn hand_on(&mut self, n: usize, read_ns: u64) {
+        self.tick(n, read_ns);
+        self.datagrams += 1;
+        if self.datagrams >= DATAGRAMS_BETWEEN_LOOKS {
+            self.listen(false);
+        }
+    }
+
+    /// With a hold: whether the datagram has ticks, which then wait for their release.
+    fn hold(&mut self, n: usize) -> bool {
+        let published = self.stages.logic.publication(&self.datagram[..n]);
+        let Some(published) = published else { return false };
+        let is_measured = self.is_measured(published.intended_ns);
+        let Parts { releases, receiver, .. } = &mut self.parts;
+        if let Some(releases) = releases {
+            releases.hold(n, published, receiver.kernel_ns(), is_measured);
+        }
+        true
+    }
+
+    /// Hands on the tick that waits, if it is due; if not, looks for replies.
+    fn release(&mut self, held: HeldTick) {
+        let now_ns = self.parts.clock.now_ns();
+        if now_ns < held.due_ns {
+            self.looks = self.looks.wrapping_add(1);
+            let owed = self.stages.orders.unanswered() > 0 || self.course.awaits;
+            let has_turn = owed || self.looks.is_multiple_of(LOOKS_WITHOUT_DEBT);
+            if has_turn && held.due_ns - now_ns > RELEASE_NEAR_NS {
+                self.listen(false);
+            }
+            return;
+        }
+        if let Some(releases) = &mut self.parts.releases {
+            releases.released(now_ns);
+        }
+        self.hand_on(held.n, now_ns);
     }
 
     /// Stages 2 to 5 of a datagram. Everything that can wait follows the write.

@@ -41,6 +41,7 @@ fn bench() -> Bench {
         spins: true,
         samples: Samples::with_room(2_000),
         stamped: None,
+        releases: None,
         trail: None,
         shown: None,
     };

@@ -5,9 +5,10 @@ use crate::risk::{Rejection, Risk};
 use crate::strategy::outcome::Outcome;
 use crate::strategy::own_orders::OwnOrders;
 use crate::strategy::{Market, OrderIntent, Strategy};
+use crate::tick::releases::Publication;
 use engine::depth::RestingOrder;
 use engine::{Quote, Side, Top};
-use feed::{Counts, Follower, PacketKind, RecoveryRequest};
+use feed::{Counts, Follower, Packet, PacketHeader, PacketKind, RecoveryRequest};
 use transport::echo::ticker;
 
 /// A decoded datagram.
@@ -39,6 +40,11 @@ pub(crate) enum Kind {
 pub(crate) trait TradingLogic {
     /// Whether these stages exist. If not, they have no stamps of their own.
     const HAS_STAGES: bool;
+
+    /// When a datagram with new ticks was published; `None` if it has none, and need not be held.
+    fn publication(&self, _datagram: &[u8]) -> Option<Publication> {
+        None
+    }
 
     /// Stage 2: decodes, checks the sequence, updates the book. `None` if the datagram is not one
     /// of the feed's.
@@ -149,6 +155,14 @@ fn best_of_others(
 
 impl TradingLogic for FeedLogic {
     const HAS_STAGES: bool = true;
+
+    #[inline]
+    fn publication(&self, datagram: &[u8]) -> Option<Publication> {
+        let packet = Packet::decode(datagram).ok()?;
+        let PacketHeader { kind, count, published_ns, intended_ns, .. } = *packet.header();
+        let is_tick = kind == PacketKind::Live && count > 0;
+        is_tick.then_some(Publication { published_ns, intended_ns })
+    }
 
     #[inline]
     fn normalise(&mut self, datagram: &[u8]) -> Option<Tick> {

@@ -13,6 +13,7 @@ mod logic;
 mod order_stream;
 mod phase;
 mod rehearsal;
+mod releases;
 mod replies;
 mod result;
 pub(crate) mod run;

@@ -14,7 +14,7 @@ use host::measuring::MeasuringError;
 use host::thread::Usage;
 use plan::process::ticks::TickPlan;
 use record::between::Between;
-use record::tick::{Audit, MarketMaking, Point, Sample, Tick};
+use record::tick::{Audit, MarketMaking, Point, Sample, Tick, TickHold};
 use record::{self, ClientResult, KernelStamped, Load, MessageBytes};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -38,6 +38,7 @@ pub(crate) struct ThreadResult {
     pub(crate) market_making: Option<MarketMaking>,
     pub(crate) description: Option<Box<Description>>,
     pub(crate) memory_locked: bool,
+    pub(crate) hold: Option<TickHold>,
 }
 
 /// The socket's counts.
@@ -202,6 +203,7 @@ fn tick(finished: &ThreadResult, time: Time) -> Tick {
         time,
         market_making: finished.market_making.clone(),
         memory_locked: finished.memory_locked,
+        hold: finished.hold,
         ..Tick::default()
     };
     if let Some(following) = &finished.following {

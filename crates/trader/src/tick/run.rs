@@ -10,6 +10,7 @@ use crate::tick::feed_start::{self, FollowedFeed, receive_options};
 use crate::tick::logic::{FloorLogic, TradingLogic};
 use crate::tick::order_stream::OrderStream;
 use crate::tick::rehearsal::Rehearsal;
+use crate::tick::releases::Releases;
 use crate::tick::result::{Following, Receiving, ThreadResult};
 use crate::tick::samples::Samples;
 use crate::tick::session::OrderSession;
@@ -56,6 +57,7 @@ pub fn follow(
     let log = result::open_log(plan)?;
     let source = clock_source::choose(plan)?;
     let (clock, is_shared) = (source.ours.clock, source.is_shared);
+    check_hold(plan, is_shared)?;
     let audit = plan.audit.as_ref().map(|audit| {
         let settings = audit::Settings {
             core: audit.core,
@@ -107,6 +109,16 @@ fn show(drain: Drain, tell: &mut dyn FnMut(&Second)) {
     let nowhere = &mut std::io::sink();
     // It writes to nowhere, so it can't fail.
     let _ = drain.run_watched("", nowhere, wall_now(), 0, &|| (), &mut watch);
+}
+
+/// A release is a time of the exchange's clock, which must be ours.
+fn check_hold(plan: &TickPlan, is_shared: bool) -> Result<(), TraderError> {
+    if plan.feed.hold_ns == 0 || is_shared {
+        return Ok(());
+    }
+    let why = "feed.hold_us holds ticks until a time of the exchange's clock, and this machine does \
+               not have that clock: run the trader on the exchange's machine, or leave the hold out";
+    Err(TraderError::Feed { target: plan.target.clone(), why: why.to_owned() })
 }
 
 /// The measuring thread.
@@ -226,6 +238,7 @@ impl Own<'_> {
             connection: OrderStream::new(streams, stream),
             spins,
             samples,
+            releases: (plan.feed.hold_ns > 0).then(|| Releases::new(plan.feed.hold_ns)),
             trail: audit.map(|auditor| AuditTrail::new(auditor, instrument)),
             stamped: (plan.stamp_every > 0)
                 .then(|| StampedOrders::new(plan.stamp_every, plan.samples_max, clock)),
@@ -309,6 +322,7 @@ fn finish<M: TradingLogic, L: OrderSession>(
         market_making,
         description: course.description,
         memory_locked,
+        hold: parts.releases.map(|releases| releases.finish()),
         samples: parts.samples.into_all(),
         stamped: parts.stamped.map(StampedOrders::finish),
     }

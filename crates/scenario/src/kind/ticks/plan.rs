@@ -68,6 +68,7 @@ pub(super) fn plan_of(
         feed: FeedPlan {
             inject: if raw.is_some() { Default::default() } else { by_hand.feed.inject },
             multicast: by_hand.feed.multicast.filter(|_| raw.is_none()),
+            hold_ns: if raw.is_some() { 0 } else { by_hand.feed.hold_ns },
             ..by_hand.feed
         },
         risk: by_hand.risk.map(|_| launch.path.join(PROFILE).display().to_string()),
@@ -113,6 +114,7 @@ pub fn tick_plan(scenario: &Scenario, index: usize, target: String) -> TickPlan 
             instruments: scenario.instruments(),
             orders_max: scenario.exchange.open_orders_max,
             datagram_bytes_max: feed.datagram_bytes,
+            hold_ns: feed.hold_us * 1_000,
             inject: feed.inject,
             ..FeedPlan::default()
         },
