@@ -90,6 +90,12 @@ impl Assembler {
         self.push(0xb7, to, 0, 0, value);
     }
 
+    /// Sets all 64 bits. Takes two instructions.
+    pub(crate) fn set_wide(&mut self, to: Register, value: u64) {
+        self.push(0x18, to, 0, 0, value as u32 as i32);
+        self.push(0, Register::R0, 0, 0, (value >> 32) as i32);
+    }
+
     pub(crate) fn add(&mut self, to: Register, value: i32) {
         self.push(0x07, to, 0, 0, value);
     }
@@ -108,6 +114,14 @@ impl Assembler {
 
     pub(crate) fn xor(&mut self, to: Register, value: i32) {
         self.push(0xa7, to, 0, 0, value);
+    }
+
+    pub(crate) fn xor_register(&mut self, to: Register, from: Register) {
+        self.push(0xaf, to, from as u8, 0, 0);
+    }
+
+    pub(crate) fn multiply_register(&mut self, to: Register, from: Register) {
+        self.push(0x2f, to, from as u8, 0, 0);
     }
 
     pub(crate) fn shift_right(&mut self, to: Register, bits: i32) {
@@ -130,6 +144,12 @@ impl Assembler {
     /// Adds to a number of eight bytes in memory, in one step that no other core sees half of.
     pub(crate) fn add_atomic(&mut self, to: Register, offset: i16, from: Register) {
         self.push(0xdb, to, from as u8, offset, 0);
+    }
+
+    /// The same; `from` becomes what the number was before.
+    pub(crate) fn add_atomic_and_fetch(&mut self, to: Register, offset: i16, from: Register) {
+        const FETCH: i32 = 1;
+        self.push(0xdb, to, from as u8, offset, FETCH);
     }
 
     /// A pointer to a map, by its descriptor. Takes two instructions.
@@ -215,6 +235,10 @@ mod tests {
         text.add_atomic(Register::R0, 8, Register::R1);
         text.place(end);
         text.exit(XDP_PASS);
+        text.set_wide(Register::R7, 0xbf58_476d_1ce4_e5b9);
+        text.multiply_register(Register::R6, Register::R7);
+        text.xor_register(Register::R6, Register::R1);
+        text.add_atomic_and_fetch(Register::R0, 8, Register::R6);
         let words = |one: &Instruction| (one.code, one.registers, one.offset, one.value);
         let program: Vec<_> = text.finish().iter().map(words).collect();
         let expected = [
@@ -224,6 +248,11 @@ mod tests {
             (0xdb, 0x10, 8, 0),
             (0xb7, 0x00, 0, 2),
             (0x95, 0x00, 0, 0),
+            (0x18, 0x07, 0, 0x1ce4_e5b9),
+            (0x00, 0x00, 0, 0xbf58_476d_u32 as i32),
+            (0x2f, 0x76, 0, 0),
+            (0xaf, 0x16, 0, 0),
+            (0xdb, 0x60, 8, 1),
         ];
         assert_eq!(program, expected);
     }

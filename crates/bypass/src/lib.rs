@@ -5,6 +5,7 @@
 //!   however it ends.
 //! - [`broadcast`]: copies of one flow's datagrams to many receivers, by frames that this process
 //!   writes or by the kernel alone.
+//! - [`loss`]: an interface that loses packets, for tests and scenarios.
 //! - `DpdkPort`, with feature `dpdk`: the same by a poll-mode driver of the distribution's DPDK.
 //! - [`frame`]: Ethernet, IPv4 and UDP, bytes in and bytes out.
 //! - [`Datagrams`]: UDP over frames.
@@ -29,6 +30,7 @@ mod error;
 pub mod frame;
 mod frames;
 mod install;
+pub mod loss;
 mod neighbours;
 mod port;
 mod program;

@@ -43,6 +43,14 @@ pub(crate) fn expect_ipv4(text: &mut Assembler, bytes: i32, other: Label) {
     text.jump_if(R5, Is::Other, 0, other);
 }
 
+/// R0 becomes a pointer to the first value of a map. Goes to `none` if there is none.
+pub(crate) fn first_entry(text: &mut Assembler, map: i32, none: Label) {
+    text.set(R1, 0);
+    text.store(Width::Four, R10, -4, R1);
+    text.look_up(map, -4);
+    text.jump_if(R0, Is::Equal, 0, none);
+}
+
 /// The program over two maps, given by their descriptors: the flows, and the sockets by queue.
 pub(crate) fn capture(flows: i32, sockets: i32) -> Vec<Instruction> {
     const KEY: i16 = -(KEY_BYTES as i16);

@@ -12,8 +12,13 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 
 /// Name of the network device in each namespace.
 pub const DEVICE: &str = "tick0";
+/// Name of the network devices of the cable to the other zone.
+pub const ZONE_DEVICE: &str = "zone0";
 /// Addresses for documentation (RFC 5737), which no real network uses.
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)];
+/// The same, of the cable to the other zone.
+const ZONE_ADDRESSES: [Ipv4Addr; 2] =
+    [Ipv4Addr::new(198, 51, 100, 1), Ipv4Addr::new(198, 51, 100, 2)];
 const PREFIX_BITS: u8 = 24;
 /// A station that is on no cable: what is sent there is dropped by whoever gets it.
 const NOBODY: &str = "02:00:00:00:00:00";
@@ -46,9 +51,11 @@ pub enum NetworkError {
     },
 }
 
-/// Two networks with one device each, joined by a virtual cable.
+/// Two networks with one device each, joined by a virtual cable. The exchange's may have a second
+/// cable, to a third network.
 pub struct Networks {
     ends: [Network; 2],
+    zone: Option<Network>,
 }
 
 impl Networks {
@@ -59,18 +66,24 @@ impl Networks {
     pub fn create() -> Result<Networks, NetworkError> {
         let [first, second] = ADDRESSES;
         let ends = [Network::create(first)?, Network::create(second)?];
-        let other = ends[1].path();
-        let cable =
-            ["link", "add", DEVICE, "type", "veth", "peer", "name", DEVICE, "netns", &other];
-        ends[0].ip(&cable)?;
+        join([&ends[0], &ends[1]], DEVICE, ADDRESSES)?;
         for end in &ends {
-            let address = format!("{}/{PREFIX_BITS}", end.address);
-            end.ip(&["address", "add", &address, "dev", DEVICE])?;
             end.ip(&["link", "set", "lo", "up"])?;
-            end.ip(&["link", "set", DEVICE, "up"])?;
             end.ip(&["route", "add", "224.0.0.0/4", "dev", DEVICE])?;
         }
-        Ok(Networks { ends })
+        Ok(Networks { ends, zone: None })
+    }
+
+    /// Adds the network of another zone, which only the exchange's can reach, over a cable of its
+    /// own: [`ZONE_DEVICE`] at both ends. Runs `ip` a few times.
+    ///
+    /// # Errors
+    /// As [`Networks::create`].
+    pub fn with_zone(self) -> Result<Networks, NetworkError> {
+        let zone = Network::create(ZONE_ADDRESSES[1])?;
+        join([self.exchange(), &zone], ZONE_DEVICE, ZONE_ADDRESSES)?;
+        zone.ip(&["link", "set", "lo", "up"])?;
+        Ok(Networks { zone: Some(zone), ..self })
     }
 
     /// Cuts the cable, or mends it. Packets to the other end are then lost without a sign, as in a
@@ -110,9 +123,27 @@ impl Networks {
     pub fn trader(&self) -> &Network {
         &self.ends[1]
     }
+
+    /// The other zone's network, if it was added.
+    pub fn zone(&self) -> Option<&Network> {
+        self.zone.as_ref()
+    }
 }
 
-/// A network namespace with one device.
+/// Lays a cable between two networks. Both ends get devices of that name, with these addresses.
+fn join(ends: [&Network; 2], device: &str, addresses: [Ipv4Addr; 2]) -> Result<(), NetworkError> {
+    let other = ends[1].path();
+    let cable = ["link", "add", device, "type", "veth", "peer", "name", device, "netns", &other];
+    ends[0].ip(&cable)?;
+    for (end, address) in ends.into_iter().zip(addresses) {
+        let address = format!("{address}/{PREFIX_BITS}");
+        end.ip(&["address", "add", &address, "dev", device])?;
+        end.ip(&["link", "set", device, "up"])?;
+    }
+    Ok(())
+}
+
+/// A network namespace.
 pub struct Network {
     namespace: OwnedFd,
     address: Ipv4Addr,
@@ -136,7 +167,7 @@ impl Network {
         Ok(Network { namespace, address })
     }
 
-    /// Address of its device.
+    /// Address of its device, or of its first one.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }

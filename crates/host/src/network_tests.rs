@@ -54,6 +54,24 @@ fn what_is_sent_in_one_comes_out_in_the_other_and_nowhere_else() {
     assert_eq!(receive(&any, &mut into).0, 3);
 }
 
+/// Only the exchange's network reaches the other zone, over a cable of its own.
+#[test]
+fn the_other_zone_has_a_cable_of_its_own() {
+    let Some(networks) = networks() else { return };
+    assert!(networks.zone().is_none());
+    let networks = networks.with_zone().unwrap();
+    let zone = networks.zone().unwrap();
+    let there = zone.within(|| bind(zone.address())).unwrap().unwrap();
+    let to = there.local_addr().unwrap();
+    let [exchange, trader] = [networks.exchange(), networks.trader()]
+        .map(|end| end.within(|| bind(Ipv4Addr::UNSPECIFIED)).unwrap().unwrap());
+    exchange.send_to(b"record", to).unwrap();
+    let mut into = [0; 8];
+    let (n, from) = receive(&there, &mut into);
+    assert_eq!((&into[..n], from.ip()), (&b"record"[..], ZONE_ADDRESSES[0].into()));
+    assert!(trader.send_to(b"order", to).is_err(), "the client's network has no way there");
+}
+
 #[test]
 fn a_cut_cable_loses_everything_until_it_is_mended() {
     let Some(networks) = networks() else { return };
@@ -109,7 +127,7 @@ fn a_process_that_is_started_there_stays_there_and_the_thread_comes_back() {
 /// end of the cable.
 #[test]
 fn a_released_network_disappears() {
-    let Some(Networks { ends: [first, second] }) = networks() else { return };
+    let Some(Networks { ends: [first, second], .. }) = networks() else { return };
     let has_device = || {
         let mut ip = Command::new("ip");
         ip.args(["link", "show", "dev", DEVICE]);

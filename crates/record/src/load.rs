@@ -89,6 +89,17 @@ pub struct Outage {
     pub sent_again: u64,
 }
 
+/// Packets between an exchange and its follower where some are lost on purpose, in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct BetweenZones {
+    /// Packets that were sent, from the start of the follower to its end.
+    pub packets: u64,
+    /// Those of them that were dropped.
+    pub dropped: u64,
+}
+
 /// Messages sent and received, over the measured part of one or several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -139,6 +150,10 @@ pub struct Load {
     /// Changes to another exchange, of all runs in order; empty without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
+    /// Packets between the exchange and its follower, of all runs; absent unless some are lost on
+    /// purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between_zones: Option<BetweenZones>,
     /// Mean lengths of the messages.
     pub message_bytes: MessageBytes,
     /// Messages sent in the warm-up, which do not count.

@@ -17,7 +17,7 @@ use crate::assembler::{
     be16,
 };
 use crate::port::Protocol;
-use crate::program::expect_ipv4;
+use crate::program::{expect_ipv4, first_entry};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Ethernet, IPv4 without options, and UDP.
@@ -105,14 +105,6 @@ pub(crate) fn receive(
     text.place(pass);
     text.exit(XDP_PASS);
     text.finish()
-}
-
-/// R0 becomes a pointer to the first value of a map.
-fn first_entry(text: &mut Assembler, map: i32, none: Label) {
-    text.set(R1, 0);
-    text.store(Width::Four, R10, -4, R1);
-    text.look_up(map, -4);
-    text.jump_if(R0, Is::Equal, 0, none);
 }
 
 /// Goes to `other` unless the lengths of frame, packet and datagram fit into each other. R8 becomes

@@ -4,5 +4,6 @@ mod bench;
 mod broadcast;
 mod datagrams;
 mod frames;
+mod loss;
 mod port;
 mod tcp;

@@ -86,6 +86,22 @@ fn only_an_exchange_that_is_started_has_a_follower() {
     assert!(error.contains("0 to 499500 us"), "{error}");
 }
 
+/// Packets exist only where there is a network between the two.
+#[test]
+fn losses_between_zones_need_a_network() {
+    let lossy = |percent: &str, network: &str| {
+        let sets = [format!("follower.loss_percent={percent}"), format!("network={network}")];
+        Scenario::find("two-zones", &sets).map_err(|error| error.to_string())
+    };
+    assert_eq!(lossy("0.5", "veth").unwrap().follower.loss_percent, 0.5);
+    let error = lossy("0.5", "loopback").unwrap_err();
+    assert!(error.contains("network = \"veth\""), "{error}");
+    for percent in ["-1", "10.5", "nan"] {
+        let error = lossy(percent, "veth").unwrap_err();
+        assert!(error.contains("0 to 10 percent"), "{error}");
+    }
+}
+
 /// A failure needs a standby that has everything, and a client that goes on there.
 #[test]
 fn an_exchange_fails_only_where_a_standby_can_go_on() {

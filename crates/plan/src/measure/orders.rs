@@ -8,7 +8,9 @@ use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::segments::{CARD_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
-use crate::tables::replica::{Failure, ROUND_TRIP_US_MAX, Replicate, STANDBY_MS};
+use crate::tables::replica::{
+    Failure, Follower, LOSS_PERCENT_MAX, ROUND_TRIP_US_MAX, Replicate, STANDBY_MS,
+};
 use crate::tables::subject::{Dialect, Subject};
 use crate::tables::ticks::Network;
 
@@ -32,10 +34,24 @@ fn check_failure(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioE
         has_cable,
         "only a network of its own can be cut: set network = \"veth\", and run as root",
     )?;
-    let is_near = scenario.follower.round_trip_us == 0 && scenario.follower.jitter_us == 0;
-    let why =
-        "a standby is no planted distance away; set follower.round_trip_us = 0 and jitter_us = 0";
+    let Follower { round_trip_us, jitter_us, loss_percent, .. } = scenario.follower;
+    let is_near = round_trip_us == 0 && jitter_us == 0 && loss_percent == 0.0;
+    let why = "a standby is no planted distance away; set follower.round_trip_us = 0, \
+               jitter_us = 0 and loss_percent = 0";
     Ok(require(is_near, why)?)
+}
+
+/// The way to a follower: its length, and its losses.
+fn check_follower(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let Follower { round_trip_us, jitter_us, loss_percent, standby_ms } = scenario.follower;
+    within("follower.round_trip_us", round_trip_us, 0..=ROUND_TRIP_US_MAX, "{} us")?;
+    let jitter_us_max = ROUND_TRIP_US_MAX - round_trip_us;
+    within("follower.jitter_us", jitter_us, 0..=jitter_us_max, "{} us")?;
+    within("follower.loss_percent", loss_percent, 0.0..=LOSS_PERCENT_MAX, "{} percent")?;
+    let has_packets = loss_percent == 0.0 || scenario.network == Network::Veth;
+    let why = "only a network of its own loses packets: set network = \"veth\", and run as root";
+    require(has_packets, "follower.loss_percent", loss_percent, why)?;
+    Ok(within("follower.standby_ms", standby_ms, STANDBY_MS, "{} ms")?)
 }
 
 /// FIX has a port and a thread of its own.
@@ -127,11 +143,7 @@ impl Measurement for Orders {
             scenario.find_rate,
             "ping-pong has no rate to find; set load.model = \"open\"",
         )?;
-        let (key, round_trip_us) = ("follower.round_trip_us", scenario.follower.round_trip_us);
-        within(key, round_trip_us, 0..=ROUND_TRIP_US_MAX, "{} us")?;
-        let jitter_us_max = ROUND_TRIP_US_MAX - round_trip_us;
-        within("follower.jitter_us", scenario.follower.jitter_us, 0..=jitter_us_max, "{} us")?;
-        within("follower.standby_ms", scenario.follower.standby_ms, STANDBY_MS, "{} ms")?;
+        check_follower(scenario)?;
         checks::exchange(scenario)
     }
 

@@ -6,6 +6,9 @@ use std::fmt;
 /// Longest round trip to a follower, us, with its jitter. The exchange takes a follower for lost
 /// that does not acknowledge for a second.
 pub const ROUND_TRIP_US_MAX: u64 = 500_000;
+/// Highest loss of packets between zones, percent. With more, repeated losses of one packet make an
+/// exchange take its follower for lost.
+pub const LOSS_PERCENT_MAX: f64 = 10.0;
 /// Limits of the silence after which a standby takes over, ms. An exchange sends it a heartbeat
 /// each 50 ms.
 pub const STANDBY_MS: std::ops::RangeInclusive<u64> = 150..=10_000;
@@ -19,13 +22,16 @@ pub struct Follower {
     pub round_trip_us: u64,
     /// And a random time below this, us. Acknowledgements keep their order.
     pub jitter_us: u64,
+    /// Packets that the network between the exchange and these followers loses, in both directions,
+    /// percent. TCP repairs that, which takes time.
+    pub loss_percent: f64,
     /// Silence of an exchange with `subject.failure` after which its standby takes over, ms.
     pub standby_ms: u64,
 }
 
 impl Default for Follower {
     fn default() -> Follower {
-        Follower { round_trip_us: 0, jitter_us: 0, standby_ms: 500 }
+        Follower { round_trip_us: 0, jitter_us: 0, loss_percent: 0.0, standby_ms: 500 }
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::cost::Processor;
 use crate::hlog::Totals;
 use crate::tick::{INTERVALS, STAGES};
-use crate::{Datagrams, DisturbedShare, KernelStamped, Kind, Load, Moves, Percentiles, Series};
+use crate::{
+    BetweenZones, Datagrams, DisturbedShare, KernelStamped, Kind, Load, Moves, Percentiles, Series,
+};
 use hdrhistogram::Histogram;
 use stats::{PERCENTILES, RUNS_FOR_INTERVAL_MIN, median_interval, percentiles};
 use std::collections::BTreeMap;
@@ -163,6 +165,7 @@ pub fn load(loads: &[Load]) -> Load {
         datagrams: datagrams(loads),
         stamped: stamped(loads),
         outages: loads.iter().flat_map(|load| load.outages.clone()).collect(),
+        between_zones: between_zones(loads),
         message_bytes: first.message_bytes,
         warm_up_sent: sum(|load| load.warm_up_sent),
         lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
@@ -183,6 +186,17 @@ pub fn load(loads: &[Load]) -> Load {
 /// Those of several runs together; `None` if one did not count them.
 fn packets_dropped(loads: &[Load]) -> Option<u64> {
     loads.iter().try_fold(0, |sum: u64, load| Some(sum.saturating_add(load.packets_dropped?)))
+}
+
+/// Those of several runs together; `None` if one did not count them.
+fn between_zones(loads: &[Load]) -> Option<BetweenZones> {
+    loads.iter().try_fold(BetweenZones::default(), |sum, load| {
+        let BetweenZones { packets, dropped } = load.between_zones?;
+        Some(BetweenZones {
+            packets: sum.packets.saturating_add(packets),
+            dropped: sum.dropped.saturating_add(dropped),
+        })
+    })
 }
 
 /// Those of several runs, each once.
@@ -211,6 +225,16 @@ fn stamped(loads: &[Load]) -> Option<KernelStamped> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_between_zones_add_up_unless_a_run_did_not_count_them() {
+        let run = |between_zones| Load { between_zones, ..Load::default() };
+        let counted = |packets, dropped| run(Some(BetweenZones { packets, dropped }));
+        let both = [counted(100, 3), counted(50, 1)];
+        let sum = Some(BetweenZones { packets: 150, dropped: 4 });
+        assert_eq!(super::load(&both).between_zones, sum);
+        assert_eq!(super::load(&[counted(100, 3), run(None)]).between_zones, None);
+    }
 
     #[test]
     fn stamped_messages_of_runs_add_up_and_the_worst_bound_stays() {

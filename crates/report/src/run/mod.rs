@@ -1,6 +1,7 @@
 //! A run record: its table for a terminal and its page, and the sections that both show.
 
 mod between;
+mod between_zones;
 mod bulk;
 pub(crate) mod context;
 mod core_matrix;

@@ -1,6 +1,7 @@
 //! The table for a terminal.
 
 use crate::run::between;
+use crate::run::between_zones;
 use crate::run::bulk;
 use crate::run::core_matrix;
 use crate::run::engine;
@@ -39,6 +40,9 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
     }
     if let Some(losses) = outages::grid(record) {
         losses.text(&mut out);
+    }
+    if let Some(packets) = between_zones::grid(record) {
+        packets.text(&mut out);
     }
     fan_out::text(&mut out, record);
     size_fit(&mut out, record);

@@ -8,6 +8,7 @@ pub(crate) mod process;
 pub(crate) mod replica;
 pub(crate) mod stderr;
 mod wrapper;
+mod zones;
 
 use crate::conduct::{Conduct, ConductError, Entrant, OPERATIONS_PER_SECOND_MIN};
 use crate::evidence::Outcome;
@@ -148,13 +149,14 @@ impl Launch<'_> {
             // It was only for the sessions of this run.
             let _ = std::fs::remove_dir_all(self.fix_store());
         }
-        let followed = replica.map_or(Ok(()), |replica| self.end_replica(replica));
+        let followed = replica.map_or(Ok(None), |replica| self.end_replica(replica));
         let mut outcome = outcome?;
         let load = &mut outcome.result.load;
         load.stacks.extend(stack);
         cost::complete(load, &plan.backend, cost::packets_dropped(self.networks), dropped_before);
-        if let Err(why) = followed {
-            outcome.result.fail(why);
+        match followed {
+            Ok(between) => outcome.result.load.between_zones = between,
+            Err(why) => outcome.result.fail(why),
         }
         match ended.transpose() {
             Ok(exchange) => outcome.exchange = exchange.flatten(),

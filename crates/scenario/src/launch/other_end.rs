@@ -45,7 +45,8 @@ impl Launch<'_> {
         self.start_in(self.networks.map(Networks::exchange), names, command, input)
     }
 
-    fn start_in<R: DeserializeOwned>(
+    /// The same in that network.
+    pub(super) fn start_in<R: DeserializeOwned>(
         &self,
         network: Option<&Network>,
         (who, suffix): (&str, &str),

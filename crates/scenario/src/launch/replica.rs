@@ -2,10 +2,12 @@
 
 use crate::conduct::ConductError;
 use crate::launch::process::Process;
+use crate::launch::zones::Losses;
 use crate::launch::{Launch, MarketData};
 use host::network::{Network, Networks};
 use plan::process::exchange::{ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
 use plan::tables::replica::{Failure, Replicate};
+use record::BetweenZones;
 use serde::Deserialize;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -37,6 +39,8 @@ pub(crate) fn journal_files(launch: &Launch) -> JournalFiles {
 pub(crate) struct Replica {
     pub plan: JournalPlan,
     follower: Option<Process>,
+    /// On the way to the follower.
+    losses: Option<Losses>,
     pub standby: Option<Standby>,
     /// Removed after the follower has ended.
     files: JournalFiles,
@@ -73,12 +77,14 @@ impl Launch<'_> {
         let files = journal_files(self);
         let directory = files.0.join("log").display().to_string();
         let plan = JournalPlan { directory, follower: None, standby: None };
-        let mut replica = Replica { plan, follower: None, standby: None, files };
+        let mut replica = Replica { plan, follower: None, losses: None, standby: None, files };
         if self.failure() != Failure::None {
             return self.start_standby(replica).map(Some);
         }
         let Some(mode) = replicate.mode() else { return Ok(Some(replica)) };
-        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+        // Beside the exchange, unless there is a network between the two.
+        let network = self.networks.map(|all| all.zone().unwrap_or(all.exchange()));
+        let own = network.map_or(Ipv4Addr::LOCALHOST, Network::address);
         let mut command = Command::new(&self.conduct.program);
         command.args(["follower", "--listen", &format!("{own}:0"), "--journal"]);
         command.arg(replica.files.0.join("copy"));
@@ -86,8 +92,9 @@ impl Launch<'_> {
         command.args(["--jitter-us", &scenario.follower.jitter_us.to_string()]);
         command.args(["--die-with-parent", &std::process::id().to_string()]);
         let (process, ready) =
-            self.start_other_end::<FollowerReady>((FOLLOWER, ".follower"), command, "")?;
+            self.start_in::<FollowerReady>(network, (FOLLOWER, ".follower"), command, "")?;
         replica.follower = Some(process);
+        replica.losses = self.lose_packets()?;
         let mode = mode.to_owned();
         replica.plan.follower = Some(FollowerPlan { address: ready.listening, mode });
         Ok(Some(replica))
@@ -121,11 +128,12 @@ impl Launch<'_> {
         Ok(replica)
     }
 
-    /// Ends the follower, after the exchange.
-    pub(crate) fn end_replica(&self, replica: Replica) -> Result<(), String> {
-        match replica.follower {
-            Some(process) => self.end_other_end(FOLLOWER, process).map(drop),
-            None => Ok(()),
+    /// Ends the follower, after the exchange. Returns the packets between the two, if some were to
+    /// be lost.
+    pub(crate) fn end_replica(&self, replica: Replica) -> Result<Option<BetweenZones>, String> {
+        if let Some(process) = replica.follower {
+            self.end_other_end(FOLLOWER, process)?;
         }
+        replica.losses.map(|losses| losses.counts()).transpose()
     }
 }

@@ -52,6 +52,10 @@ impl Site {
         let before = host::capture(&root, &clock, probed);
         let wants_networks = scenario.network == Network::Veth;
         let networks = wants_networks.then(Networks::create).transpose()?;
+        let networks = match scenario.follower.loss_percent > 0.0 {
+            true => networks.map(Networks::with_zone).transpose()?,
+            false => networks,
+        };
         let runs = &conduct.runs_directory;
         let path = directory::create(runs, &scenario.name).map_err(record_failed(runs))?;
         files::write_profile(&path, profile.as_ref()).map_err(record_failed(&path))?;

@@ -220,6 +220,24 @@ fn arguments_that_make_no_sense_are_rejected() {
     }
 }
 
+const SUBJECTS: [&str; 4] = ["memory", "alone", "async", "sync"];
+
+/// Runs that scenario once, with those settings. Returns its record, which is not void.
+fn run_two_zones(scenario: &str, subjects: &[&str], out: &Path, sets: &[&str]) -> Value {
+    let short = ["runs=1", "warm_up_seconds=0.1", "exchange.backend=block", "floor_seconds=0"];
+    let mut command = tickpath();
+    command.args(["run", scenario, "--json", "--out"]).arg(out);
+    command.args(short.iter().chain(sets).flat_map(|set| ["--set", *set]));
+    command.args(["--set", "hiccup_seconds=0"]);
+    for name in subjects {
+        command.args(["--set", &format!("subject.{name}.backend=block")]);
+    }
+    let done = command.output().unwrap();
+    let record = printed_record(&done);
+    assert!(!is_void(&record), "{}", text(&done.stderr));
+    record
+}
+
 /// Every order of the synchronous subject waits for the planted round trip, no other subject's
 /// median does, and nothing is left on the disk.
 #[test]
@@ -227,19 +245,8 @@ fn a_run_shows_what_a_synchronous_copy_adds() {
     const ROUND_TRIP_US: u64 = 50_000;
     let out = tempfile::tempdir().unwrap();
     let round_trip = format!("follower.round_trip_us={ROUND_TRIP_US}");
-    let mut sets = ["runs=1", "warm_up_seconds=0.1", "seconds=0.6", "exchange.backend=block"]
-        .map(str::to_owned)
-        .to_vec();
-    sets.extend(["floor_seconds=0", "hiccup_seconds=0", &round_trip].map(str::to_owned));
-    let subjects = ["memory", "alone", "async", "sync"];
-    sets.extend(subjects.map(|name| format!("subject.{name}.backend=block")));
-    let mut command = tickpath();
-    command.args(["run", "two-zones", "--json", "--out"]).arg(out.path());
-    command.args(sets.iter().flat_map(|set| ["--set", set]));
-    let done = command.output().unwrap();
-    let record = printed_record(&done);
-    assert!(!is_void(&record), "{}", text(&done.stderr));
-    let [memory, alone, asynchronous, synchronous] = subjects.map(|name| {
+    let record = run_two_zones("two-zones", &SUBJECTS, out.path(), &["seconds=0.6", &round_trip]);
+    let [memory, alone, asynchronous, synchronous] = SUBJECTS.map(|name| {
         let pooled = &series(&record, name, "order", "service")["pooled"];
         // Few orders of a slow subject have no median.
         let least = pooled["min"].as_u64().unwrap();
@@ -253,4 +260,32 @@ fn a_run_shows_what_a_synchronous_copy_adds() {
     let left = std::fs::read_dir(only_run(out.path())).unwrap().flatten();
     let journals = left.filter(|file| file.file_name().to_string_lossy().starts_with("journal"));
     assert_eq!(journals.count(), 0);
+}
+
+/// Packets to and from the follower are dropped, and orders wait until TCP has repaired that.
+#[test]
+fn a_run_shows_what_lost_packets_add() {
+    const PERCENT: u64 = 10;
+    if let Err(error) = host::network::Networks::create().and_then(|all| all.with_zone()) {
+        return testing::skipped(testing::Need::Root, error);
+    }
+    // The last subject alone: the others are those of the test above.
+    let shipped = include_str!("../../../../scenarios/two-zones.toml");
+    let (keys, subjects) = shipped.split_once("[[subject]]").unwrap();
+    let (_, synchronous) = subjects.rsplit_once("[[subject]]").unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("sync.toml");
+    std::fs::write(&file, format!("{keys}[[subject]]{synchronous}")).unwrap();
+    let out = place.path().join("runs");
+    let loss = format!("follower.loss_percent={PERCENT}");
+    let sets = ["seconds=2.5", "follower.round_trip_us=0", "network=veth", &loss];
+    let record = run_two_zones(&file.display().to_string(), &["sync"], &out, &sets);
+    let counted = &record["subjects"][0]["load"]["between_zones"];
+    let [packets, dropped] = ["packets", "dropped"].map(|key| counted[key].as_u64().unwrap());
+    assert!(dropped * 100 >= packets * PERCENT / 3 && dropped * 100 <= packets * PERCENT * 3);
+    // An exchange says something each 50 ms, by which TCP notices a loss.
+    let pooled = &series(&record, "sync", "order", "service")["pooled"];
+    assert!(pooled["max"].as_u64().unwrap() >= 40_000_000, "{pooled} {counted}");
+    let page = output(&["report", &only_run(&out).display().to_string()]);
+    assert!(text(&page.stdout).contains("Packets between the zones"), "{}", text(&page.stdout));
 }
