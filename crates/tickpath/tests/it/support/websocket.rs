@@ -33,12 +33,16 @@ impl Client {
     }
 
     pub fn send(&mut self, opcode: u8, payload: &[u8]) {
+        self.try_send(opcode, payload).unwrap();
+    }
+
+    pub fn try_send(&mut self, opcode: u8, payload: &[u8]) -> io::Result<()> {
         let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
         let mut frame = vec![0x80 | opcode, 0x80 | 126, length[0], length[1], 0, 0, 0, 0];
         if payload.len() < 126 {
             frame = vec![0x80 | opcode, 0x80 | length[1], 0, 0, 0, 0];
         }
-        self.0.write_all(&[&frame, payload].concat()).unwrap();
+        self.0.write_all(&[&frame, payload].concat())
     }
 
     fn receive(&mut self) -> (u8, Vec<u8>) {
@@ -89,16 +93,23 @@ impl Client {
 
     /// Everything that it is told until a ping is answered, without times.
     pub fn told(&mut self) -> Vec<Value> {
-        self.send(9, b"p");
         let mut texts = Vec::new();
+        self.try_told(&mut texts).unwrap();
+        texts
+    }
+
+    /// The same, or how the connection ended. `texts` has what it was told until then.
+    pub fn try_told(&mut self, texts: &mut Vec<Value>) -> io::Result<()> {
+        self.try_send(9, b"p")?;
         loop {
-            match self.receive() {
+            match self.try_receive()? {
                 (1, payload) => {
                     let mut told: Value = serde_json::from_slice(&payload).unwrap();
                     told.as_object_mut().unwrap().remove("time");
                     texts.push(told);
                 }
-                (10, _) => return texts,
+                (10, _) => return Ok(()),
+                (8, _) => return Err(io::ErrorKind::ConnectionAborted.into()),
                 other => panic!("{other:?}"),
             }
         }
