@@ -3,7 +3,7 @@
 
 use crate::faults::{DatagramHarm, Inject};
 use crate::range::{OutOfRange, require};
-use crate::tables::load::{Load, Model, check_seconds};
+use crate::tables::load::{Load, check_seconds};
 use crate::tables::network::Protocol;
 use crate::tables::one_way::OneWay;
 use crate::tables::subject::Dialect;
@@ -170,12 +170,12 @@ impl OrdersPlan {
             "bare",
             "takes load.model = \"ping-pong\" with one account on one connection",
         )?;
-        let is_open_json = self.wire == Wire::WebsocketJson && self.load.model == Model::Open;
+        let is_json = self.wire == Wire::WebsocketJson;
         require(
-            self.targets().len() == 1 || (is_open_json && self.load.stamp_every == 0),
+            self.targets().len() == 1 || (is_json && self.load.stamp_every == 0),
             "target",
             &self.target,
-            "several addresses need load.model = \"open\", JSON and load.stamp_every = 0",
+            "several addresses need JSON and load.stamp_every = 0",
         )?;
         check_seconds(self.warm_up_seconds, self.seconds)?;
         self.load.check_schedule(self.warm_up_seconds, self.seconds)

@@ -7,13 +7,15 @@ mod checker;
 mod clients;
 mod members;
 
+use crate::support::websocket::Client;
 use crate::support::*;
 use clients::{Acknowledged, Load, PRICES};
 use engine::Command as Input;
 use members::{Member, Running};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Rounds of `make test`, one per cause; `scripts/weekly` makes more.
@@ -204,4 +206,36 @@ fn run_and_lose(scenario: &str, seconds: &str, causes: &[&str]) {
     }
     let page = output(&["report", &only_run(out.path()).display().to_string()]);
     assert!(text(&page.stdout).contains("Lost exchanges"), "{}", text(&page.stdout));
+}
+
+/// The exchanges don't know each other: the next one does not have the order in flight, so the
+/// client places its next one there.
+#[test]
+fn a_ping_pong_client_goes_on_at_the_next_address() {
+    let [first, next] = [(); 2].map(|()| Exchange::start(&["--any-token", "--book", "empty"]));
+    let mut watcher = Client::connect(&first.address);
+    let login = json!({"type": "AUTHENTICATE", "api_token": "watcher"});
+    watcher.send(1, login.to_string().as_bytes());
+    assert!(watcher.next_text().contains("AUTHENTICATED"));
+    let top = json!({"name": "TOP", "instrument_code": "BTC_USDT"});
+    let subscribe = json!({"type": "SUBSCRIBE", "channels": [top]});
+    watcher.send(1, subscribe.to_string().as_bytes());
+    let place = tempfile::tempdir().unwrap();
+    let mut client = tickpath();
+    client.args(["trade", "ping-pong", "--quiet", "--hlog"]).arg(place.path().join("hlog"));
+    client.args(["--connect", &format!("{},{}", first.address, next.address)]);
+    let sets = ["warm_up_seconds=0.1", "seconds=2", "subject.rust.backend=block"];
+    client.args(sets.iter().flat_map(|set| ["--set", set]));
+    let client = client.stdout(Stdio::piped()).spawn().unwrap();
+    wait_for("an order", || watcher.next_text().contains("\"bid\":[\"").then_some(()));
+    signal(first.child.id(), Signal::KILL);
+    let done = client.wait_with_output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stdout));
+    let result: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let load = &result["load"];
+    let [outage] = &load["outages"].as_array().unwrap()[..] else { panic!("{load}") };
+    let of = |key: &str| outage[key].as_u64().unwrap();
+    assert_eq!(of("unanswered"), of("accepted_late") + of("rejected") + of("sent_again"));
+    assert_eq!((&load["lost"], &load["duplicated"]), (&0.into(), &0.into()), "{load}");
+    assert!(next.end()["orders"].as_u64() > Some(0), "it traded at the next one");
 }

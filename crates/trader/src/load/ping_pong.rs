@@ -25,7 +25,7 @@ pub(crate) fn run<E: OrderProtocol>(
     }
     desk.flush();
     let mut now_ns = start_ns;
-    let drain_ns = DRAIN_NS + desk.patience_ns();
+    let drain_ns = DRAIN_NS + desk.patience_ns() + desk.outage_ns_max();
     let mut drained_at_ns = end_ns + drain_ns;
     // Until every account's last cycle has ended, so that the book is empty again.
     while desk.unanswered() > 0 && desk.failure.is_none() && now_ns < drained_at_ns {
@@ -48,6 +48,9 @@ pub(crate) fn run<E: OrderProtocol>(
         }
         desk.roll(now_ns);
         desk.check_silence(now_ns);
+        if desk.recover(stop) {
+            answer_all(desk, &mut next_number, goes_on);
+        }
     }
     if desk.measuring && now_ns > desk.measured_from_ns {
         let measured_seconds = (now_ns - desk.measured_from_ns) as f64 / 1e9;

@@ -1,6 +1,6 @@
 //! Goes on at another address when the exchange is lost: logs on again, asks what became of the
-//! messages in flight, and sends what was not written. The schedule goes on meanwhile, so the gap
-//! is in the response times.
+//! messages in flight, and sends what was not written. In an open loop the schedule goes on
+//! meanwhile, so the gap is in the response times. In ping-pong the accounts wait.
 
 use crate::load::desk::Desk;
 use crate::load::dialler::{Dialler, accounts};
@@ -75,15 +75,19 @@ pub(crate) fn first_of(targets: &[&str]) -> usize {
 }
 
 impl<E: OrderProtocol> Desk<E> {
-    /// Finds another exchange if this one was lost. Blocks meanwhile: there is nothing to send to.
+    /// Finds another exchange if this one was lost, and returns whether it was. Blocks meanwhile:
+    /// there is nothing to send to. The messages that it answers itself are in `answered`.
     #[inline]
-    pub(crate) fn recover(&mut self, stop: &AtomicBool) {
+    pub(crate) fn recover(&mut self, stop: &AtomicBool) -> bool {
         if self.redial.as_ref().is_some_and(|redial| redial.lost.is_some())
             && let Some(mut redial) = self.redial.take()
         {
+            self.answered.clear();
             self.change(&mut redial, stop);
             self.redial = Some(redial);
+            return true;
         }
+        false
     }
 
     /// The longest outage that is waited for, ns; 0 without another address.
