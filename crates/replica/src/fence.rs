@@ -4,6 +4,7 @@
 use crate::admission::{Own, admit};
 use crate::frame::{Frame, Frames, Hello};
 use crate::term;
+use crate::wire::Wire;
 use journal::LogName;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use transport::tls::Acceptor;
 
 /// How often it looks for a connection, and whether it must end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -26,13 +28,15 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// Answers on this address for the log in `directory`, whose terms it reads each time.
+    /// Answers on this address for the log in `directory`, whose terms it reads each time; with TLS
+    /// if there is a certificate.
     ///
     /// # Errors
     /// The system starts no thread.
     pub fn start(
         listener: TcpListener,
         directory: &Path,
+        tls: Option<Arc<Acceptor>>,
         place: impl FnOnce() + Send + 'static,
     ) -> io::Result<Fence> {
         listener.set_nonblocking(true)?;
@@ -40,7 +44,7 @@ impl Fence {
         let (ending, directory) = (Arc::clone(&is_ending), directory.to_owned());
         let work = move || {
             place();
-            serve(&listener, &directory, &ending);
+            serve(&listener, &directory, tls.as_deref(), &ending);
         };
         let thread = Some(thread::Builder::new().name("replica-fence".to_owned()).spawn(work)?);
         Ok(Fence { is_ending, thread })
@@ -57,32 +61,33 @@ impl Drop for Fence {
     }
 }
 
-fn serve(listener: &TcpListener, directory: &Path, is_ending: &AtomicBool) {
+fn serve(listener: &TcpListener, directory: &Path, tls: Option<&Acceptor>, is_ending: &AtomicBool) {
     while !is_ending.load(Ordering::Relaxed) {
         match listener.accept() {
             // A primary that is not answered now tries again.
-            Ok((stream, _)) => drop(answer(stream, directory)),
+            Ok((stream, _)) => drop(answer(stream, directory, tls)),
             Err(_) => thread::sleep(LOOK),
         }
     }
 }
 
-fn answer(mut stream: TcpStream, directory: &Path) -> io::Result<()> {
+fn answer(socket: TcpStream, directory: &Path, tls: Option<&Acceptor>) -> io::Result<()> {
+    let stream = Wire::of_follower(socket, tls)?;
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(PATIENCE)?;
+    stream.set_write_timeout(PATIENCE)?;
     let (mut frames, mut bytes) = (Frames::default(), [0; READ_BYTES]);
     let reply = loop {
         match frames.next_frame().map_err(io::Error::other)? {
             Some(Frame::Hello(hello)) => break reply(directory, &hello)?,
             Some(_) => return Err(io::ErrorKind::InvalidData.into()),
-            None => match stream.read(&mut bytes)? {
+            None => match (&stream).read(&mut bytes)? {
                 0 => return Ok(()),
                 n => frames.push(&bytes[..n]),
             },
         }
     };
-    stream.write_all(&reply)
+    (&stream).write_all(&reply)
 }
 
 /// The refusal of a primary.

@@ -5,12 +5,15 @@ use crate::lease::Lease;
 use crate::reply::{Distance, Replies};
 use crate::session::{Session, SessionError, StoreError};
 use crate::store::DirectoryStore;
+use crate::wire::Wire;
 use clock::monotonic_ns;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use transport::tls::Acceptor;
 
 /// How often the loop looks whether it must end, and for other connections.
 const LOOK: Duration = Duration::from_millis(20);
@@ -61,12 +64,14 @@ enum EndError {
 }
 
 /// How a follower follows.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct FollowSettings {
     /// Replies are sent later, as if the follower were that far away: a round trip.
     pub distance: Distance,
     /// A silence of the primary after which the follower ends as promoted; `None`: never.
     pub promote_after: Option<Duration>,
+    /// Its certificate, and whose primaries it takes; `None`: connections are plain.
+    pub tls: Option<Arc<Acceptor>>,
 }
 
 /// Follows until `stop` is set, or until the primary's lease has run out.
@@ -88,6 +93,7 @@ pub fn follow(
         listener,
         store,
         distance: settings.distance,
+        tls: settings.tls,
         report,
         buffer: vec![0; READ_BYTES],
         lease,
@@ -108,6 +114,7 @@ struct Follower<'a> {
     listener: &'a TcpListener,
     store: &'a mut DirectoryStore,
     distance: Distance,
+    tls: Option<Arc<Acceptor>>,
     report: &'a mut dyn FnMut(&FollowEvent<'_>),
     buffer: Vec<u8>,
     lease: Option<Lease>,
@@ -156,7 +163,7 @@ impl Follower<'_> {
             // Nobody is there, or has gone again, or there is no descriptor now.
             let Ok((stream, peer)) = self.listener.accept() else { break };
             self.counts.connections += 1;
-            match Connection::new(stream, peer, self.distance) {
+            match Connection::new((stream, peer), self.tls.as_deref(), self.distance) {
                 Ok(stranger) => self.strangers.push(stranger),
                 Err(error) => self.ended(peer, error.into())?,
             }
@@ -212,7 +219,7 @@ impl Follower<'_> {
 
 /// A connection from a primary.
 struct Connection {
-    stream: TcpStream,
+    stream: Wire,
     peer: SocketAddr,
     session: Session,
     replies: Replies,
@@ -222,19 +229,24 @@ struct Connection {
 
 impl Connection {
     /// One that does not wait when it reads.
-    fn new(stream: TcpStream, peer: SocketAddr, distance: Distance) -> io::Result<Connection> {
-        stream.set_nodelay(true)?;
+    fn new(
+        (socket, peer): (TcpStream, SocketAddr),
+        tls: Option<&Acceptor>,
+        distance: Distance,
+    ) -> io::Result<Connection> {
+        socket.set_nodelay(true)?;
+        let stream = Wire::of_follower(socket, tls)?;
         stream.set_nonblocking(true)?;
-        stream.set_read_timeout(Some(LOOK))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let replies = Replies::new(stream.try_clone()?, distance)?;
+        stream.set_read_timeout(LOOK)?;
+        stream.set_write_timeout(PATIENCE)?;
+        let replies = Replies::new(stream.clone(), distance)?;
         let (session, out) = (Session::default(), Vec::new());
         Ok(Connection { stream, peer, session, replies, out, heard_ns: monotonic_ns() })
     }
 
     /// Reads once, makes what came durable and replies. Returns whether anything came.
     fn read(&mut self, store: &mut DirectoryStore, buffer: &mut [u8]) -> Result<bool, EndError> {
-        match self.stream.read(buffer) {
+        match (&self.stream).read(buffer) {
             Ok(0) => Err(EndError::Closed),
             Ok(n) => {
                 let received = self.session.receive(&buffer[..n], store, &mut self.out);

@@ -22,7 +22,7 @@
 //! | [`publish`] | files that appear whole |
 //! | [`ship`] | the primary's threads |
 //! | [`follow`] | the follower's loop |
-//! | `stream`, `reply` | the sockets of the two |
+//! | `stream`, `reply`, `wire` | the sockets of the two |
 //!
 //! See docs/decisions/026-primary-and-follower.md and docs/decisions/029-promotion-by-lease.md.
 
@@ -43,5 +43,6 @@ pub mod ship;
 pub mod store;
 mod stream;
 pub mod term;
+mod wire;
 
 pub use reply::Distance;

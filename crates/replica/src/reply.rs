@@ -1,10 +1,10 @@
 //! A follower's replies: sent at once, or after a delay that stands for the way between two zones.
 //! Replies keep their order whatever the jitter, as those of one TCP connection do.
 
+use crate::wire::Wire;
 use clock::monotonic_ns;
 use clock::random::SplitMix64;
 use std::io::{self, Write};
-use std::net::TcpStream;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -52,7 +52,7 @@ const SPIN_NS: u64 = 100_000;
 /// Where a connection's replies go.
 pub(crate) enum Replies {
     /// To the connection.
-    Direct(TcpStream),
+    Direct(Wire),
     /// To a thread that sends each when it is due, so that one reply does not wait for another.
     Delayed {
         schedule: Schedule,
@@ -63,17 +63,16 @@ pub(crate) enum Replies {
 }
 
 impl Replies {
-    pub fn new(stream: TcpStream, distance: Distance) -> io::Result<Replies> {
+    pub fn new(stream: Wire, distance: Distance) -> io::Result<Replies> {
         if distance == Distance::default() {
             return Ok(Replies::Direct(stream));
         }
         let (due, waiting) = channel::<(u64, Vec<u8>)>();
-        let mut stream = stream;
         let work = move || {
             for (due_ns, reply) in waiting {
                 wait_until(due_ns);
                 // If the connection is broken, its reader finds out.
-                if stream.write_all(&reply).is_err() {
+                if (&stream).write_all(&reply).is_err() {
                     return;
                 }
             }
@@ -89,7 +88,7 @@ impl Replies {
             return Ok(());
         }
         let sent = match self {
-            Replies::Direct(stream) => stream.write_all(reply),
+            Replies::Direct(stream) => (&*stream).write_all(reply),
             Replies::Delayed { schedule, due, .. } => {
                 let due_ns = schedule.due_ns(monotonic_ns());
                 let sent = due.as_ref().map(|due| due.send((due_ns, reply.clone())));

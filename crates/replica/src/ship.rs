@@ -11,15 +11,16 @@ use crate::register::RegisterReader;
 use crate::session::HEARTBEATS_PER_SILENCE;
 use crate::stream::{connect, receive};
 use crate::term::{self, TermsError};
+use crate::wire::Wire;
 use clock::monotonic_ns;
 use journal::{CONTENT_BYTES, JournalError, Shipping, Tail};
 use std::io::{self, Write};
-use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use transport::tls::Connector;
 
 /// Time between two tries to connect.
 const RETRY: Duration = Duration::from_millis(50);
@@ -41,6 +42,8 @@ pub struct ShipSettings {
     pub limit: Duration,
     /// Whether nothing is acknowledged that the follower does not have.
     pub is_sync: bool,
+    /// How the follower's certificate is checked; `None`: the connection is plain.
+    pub tls: Option<Connector>,
 }
 
 /// News for the operator.
@@ -68,6 +71,8 @@ pub enum ShipEvent {
 enum ShipError {
     #[error("cannot connect to the follower at {0}: {1}; start it, or check address and firewall")]
     Connect(String, io::Error),
+    #[error("no secure connection to the follower: {0}")]
+    Secure(io::Error),
     #[error("lost the connection to the follower: {0}")]
     Io(#[from] io::Error),
     #[error("the follower's answer is invalid: {0}")]
@@ -225,23 +230,22 @@ impl Shared {
 
     /// One connection, until it breaks or the shipper ends.
     fn connection(&self) -> Result<(), ShipError> {
-        let (mut stream, mut frames, next) = self.welcome()?;
+        let (stream, mut frames, next) = self.welcome()?;
         let mut tail = Tail::open(&self.settings.journal, next)?;
         let mut register = RegisterReader::open(&self.settings.journal)?;
-        let acks = stream.try_clone()?;
         let is_broken = AtomicBool::new(false);
         let shipper = thread::current();
         thread::scope(|scope| {
             let listening = thread::Builder::new().name("replica-acks".to_owned());
             let listening = listening.spawn_scoped(scope, || {
-                let heard = self.listen(&acks, &mut frames);
+                let heard = self.listen(&stream, &mut frames);
                 is_broken.store(true, Ordering::Release);
                 shipper.unpark();
                 heard
             })?;
-            let shipped = self.send(&mut stream, &mut tail, &mut register, &is_broken);
+            let shipped = self.send(&stream, &mut tail, &mut register, &is_broken);
             // The listening thread reads until then.
-            let _ = stream.shutdown(std::net::Shutdown::Both);
+            stream.shut_down();
             let heard = listening.join();
             shipped?;
             match heard {
@@ -253,12 +257,14 @@ impl Shared {
 
     /// Connects, and waits until the follower takes this primary. Returns the record that it needs
     /// next.
-    fn welcome(&self) -> Result<(TcpStream, Frames, u64), ShipError> {
-        let ShipSettings { journal, follower, limit, is_sync } = &self.settings;
+    fn welcome(&self) -> Result<(Wire, Frames, u64), ShipError> {
+        let ShipSettings { journal, follower, limit, is_sync, tls } = &self.settings;
         let unreachable = |error| ShipError::Connect(follower.clone(), error);
-        let mut stream = connect(follower, *limit).map_err(unreachable)?;
-        stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(*limit))?;
+        let socket = connect(follower, *limit).map_err(unreachable)?;
+        socket.set_nodelay(true)?;
+        socket.set_write_timeout(Some(*limit))?;
+        let stream = Wire::of_primary(socket, tls.as_ref(), *limit * WELCOME_LIMITS);
+        let stream = stream.map_err(ShipError::Secure)?;
         let silence_ms = (*limit * SILENCE_LIMITS).as_millis();
         let hello = Hello {
             silence_ms: u32::try_from(silence_ms).unwrap_or(u32::MAX),
@@ -269,9 +275,9 @@ impl Shared {
         };
         let mut out = Vec::new();
         Frame::Hello(hello).encode(&mut out);
-        stream.write_all(&out)?;
+        (&stream).write_all(&out)?;
         let mut frames = Frames::default();
-        stream.set_read_timeout(Some(*limit / PER_LIMIT))?;
+        stream.set_read_timeout(*limit / PER_LIMIT)?;
         let deadline = clock::Deadline::after(*limit * WELCOME_LIMITS);
         let next = loop {
             match frames.next_frame()? {
@@ -284,7 +290,7 @@ impl Shared {
                 None if self.is_over() || deadline.left().is_zero() => {
                     return Err(io::Error::from(io::ErrorKind::TimedOut).into());
                 }
-                None => receive(&mut stream, &mut frames)?,
+                None => receive(&stream, &mut frames)?,
             };
         };
         // Otherwise records that it has never seen would count as acknowledged.
@@ -303,7 +309,7 @@ impl Shared {
     /// Ships until the connection breaks or the shipper ends.
     fn send(
         &self,
-        stream: &mut TcpStream,
+        mut stream: &Wire,
         tail: &mut Tail,
         register: &mut RegisterReader,
         is_broken: &AtomicBool,
@@ -335,7 +341,7 @@ impl Shared {
     }
 
     /// Takes acknowledgements until the connection breaks.
-    fn listen(&self, mut stream: &TcpStream, frames: &mut Frames) -> Result<(), ShipError> {
+    fn listen(&self, stream: &Wire, frames: &mut Frames) -> Result<(), ShipError> {
         loop {
             while let Some(frame) = frames.next_frame()? {
                 let Frame::Ack { durable } = frame else {
@@ -351,7 +357,7 @@ impl Shared {
             if u128::from(silent_ns) > (self.settings.limit * SILENCE_LIMITS).as_nanos() {
                 return Err(io::Error::from(io::ErrorKind::TimedOut).into());
             }
-            receive(&mut stream, frames)?;
+            receive(stream, frames)?;
         }
     }
 

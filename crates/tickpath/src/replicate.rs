@@ -1,12 +1,13 @@
 //! `tickpath follower`, and the threads by which an exchange ships its journal to one.
 
-use crate::cli::{ExchangeArguments, FollowerArguments, ReplicateArguments};
+use crate::cli::{ExchangeArguments, FollowerArguments, ReplicateArguments, TlsArguments};
 use crate::exit::DONE;
 use crate::process::{bind, die_with, say};
 use crate::signals::stop_flag;
 use anyhow::bail;
 use exchange::Exchange;
 use journal::{Mode, Options, Replication};
+use plan::trust::Trust;
 use replica::Distance;
 use replica::follow::{FollowCounts, FollowEvent, FollowSettings, follow};
 use replica::ship::{ShipEvent, ShipSettings, Shipper};
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use transport::tls::{Acceptor, Connector, TlsError};
 
 /// Limits of the time after which a follower is lost.
 const FOLLOWER_SECONDS_MIN: f64 = 0.01;
@@ -39,7 +41,7 @@ pub(crate) fn start(
     has_taken_over: bool,
     cores: &[usize],
 ) -> anyhow::Result<Option<Shipper>> {
-    let ReplicateArguments { follower, follower_seconds, .. } = &arguments.replicate;
+    let ReplicateArguments { follower, follower_ca, follower_seconds, .. } = &arguments.replicate;
     let (Some(follower), Some(journal)) = (follower, &arguments.journal) else { return Ok(None) };
     if !(FOLLOWER_SECONDS_MIN..=FOLLOWER_SECONDS_MAX).contains(follower_seconds) {
         bail!(
@@ -50,7 +52,9 @@ pub(crate) fn start(
     let Some(shipping) = exchange.journal_shipping() else {
         bail!("--replicate needs a journal: set --journal-mode to async or sync");
     };
+    let tls = follower_ca.as_deref().map(|ca| connector(&arguments.tls, follower, ca));
     let settings = ShipSettings {
+        tls: tls.transpose()?,
         journal: journal.clone(),
         follower: follower.clone(),
         limit: Duration::from_secs_f64(*follower_seconds),
@@ -67,6 +71,16 @@ pub(crate) fn start(
         bail!("the follower follows another primary by now: {TAKEN_OVER}");
     }
     Ok(Some(shipper))
+}
+
+/// How the follower's certificate is checked, and which one it is shown if it asks.
+fn connector(own: &TlsArguments, follower: &str, ca: &Path) -> Result<Connector, TlsError> {
+    let trust = Trust { ca: Some(ca.to_owned()), ..Trust::default() };
+    let connector = Connector::new(&trust, follower)?;
+    match (&own.tls_certificate, &own.tls_key) {
+        (Some(certificate), Some(key)) => connector.showing(certificate, key),
+        _ => Ok(connector),
+    }
 }
 
 const TAKEN_OVER: &str =
@@ -103,13 +117,21 @@ pub(crate) fn follower(arguments: &FollowerArguments) -> anyhow::Result<u8> {
     }
     let mut store = DirectoryStore::open(&arguments.journal, Options::default())?;
     store.tell_room(tell_room(&arguments.journal, &stop));
+    let FollowerArguments { tls_certificate, tls_key, primary_ca, .. } = arguments;
+    let tls = match (tls_certificate, tls_key, primary_ca) {
+        (Some(certificate), Some(key), Some(ca)) => {
+            Some(Acceptor::read_mutual(certificate, key, ca)?)
+        }
+        (Some(certificate), Some(key), None) => Some(Acceptor::read(certificate, key)?),
+        _ => None,
+    };
     let listener = bind(&arguments.listen)?;
     say(&json!({ "listening": listener.local_addr()?.to_string() }).to_string());
     let distance = Distance {
         delay: Duration::from_micros(arguments.delay_us),
         jitter: Duration::from_micros(arguments.jitter_us),
     };
-    let settings = FollowSettings { distance, promote_after: None };
+    let settings = FollowSettings { distance, promote_after: None, tls: tls.map(Arc::new) };
     let counts = follow(&listener, &mut store, settings, &stop, &mut tell_followed)?;
     say(&last_line(&store, counts).to_string());
     Ok(DONE)

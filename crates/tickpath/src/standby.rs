@@ -15,6 +15,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use transport::tls::Acceptor;
 
 /// Limits of the silence after which it takes over. A shorter one is no silence: the standby looks
 /// 50 times a second.
@@ -47,7 +48,7 @@ pub(crate) fn wait(
     stop: &Arc<AtomicBool>,
     cores: &[usize],
 ) -> anyhow::Result<Turn> {
-    let StandbyArguments { standby, standby_seconds } = &arguments.standby;
+    let StandbyArguments { standby, standby_seconds, primary_ca } = &arguments.standby;
     let (Some(address), Some(journal)) = (standby, &arguments.journal) else {
         return Ok(Turn::Exchange(None));
     };
@@ -63,6 +64,13 @@ pub(crate) fn wait(
     if rows::is_below(&arguments.backend) {
         bail!("--standby with --backend {}: use one with sockets of the kernel", arguments.backend);
     }
+    let own = (&arguments.tls.tls_certificate, &arguments.tls.tls_key);
+    let tls = match (own, primary_ca) {
+        ((Some(certificate), Some(key)), Some(ca)) => {
+            Some(Arc::new(Acceptor::read_mutual(certificate, key, ca)?))
+        }
+        _ => None,
+    };
     // Until it has taken over, clients have to be rejected.
     let clients = reserve(&arguments.listen)?;
     let address_for_clients: SocketAddr = rustix::net::getsockname(&clients)?.try_into()?;
@@ -76,7 +84,7 @@ pub(crate) fn wait(
     });
     say(&first.to_string());
     let promote_after = Some(Duration::from_secs_f64(*standby_seconds));
-    let settings = FollowSettings { promote_after, ..FollowSettings::default() };
+    let settings = FollowSettings { promote_after, tls: tls.clone(), ..FollowSettings::default() };
     let counts = follow(&listener, &mut store, settings, stop, &mut tell_followed)?;
     if !counts.is_promoted {
         let records = store.next_sequence();
@@ -93,6 +101,6 @@ pub(crate) fn wait(
             eprintln!("warning: {error}");
         }
     };
-    let fence = Fence::start(listener, journal, place)?;
+    let fence = Fence::start(listener, journal, tls, place)?;
     Ok(Turn::Exchange(Some(TakenOver { fence, clients })))
 }

@@ -58,6 +58,7 @@ fn ship(path: &Path, follower: SocketAddr, mode: Mode, appender: Appender) -> Pr
         follower: follower.to_string(),
         limit: LIMIT,
         is_sync: mode == Mode::Sync,
+        tls: None,
     };
     let shipping = appender.shipping().unwrap();
     let shipper = Shipper::start(settings, shipping, |_| {}, || {}).unwrap();
@@ -126,7 +127,7 @@ impl Follower {
         let mut store = DirectoryStore::open(path, options(Mode::Sync)).unwrap();
         let listener = listener.try_clone().unwrap();
         let distance = Distance { delay, ..Distance::default() };
-        let settings = FollowSettings { distance, promote_after };
+        let settings = FollowSettings { distance, promote_after, tls: None };
         let work = move || follow(&listener, &mut store, settings, &its_stop, &mut |_| {}).unwrap();
         Follower { stop, thread: std::thread::spawn(work) }
     }

@@ -27,7 +27,7 @@ fn a_standby_takes_over_when_its_primary_is_silent() {
 
     // The old primary comes back while the new one leads.
     term::begin(&b, 50, false).unwrap();
-    let fence = Fence::start(door, &b, || ()).unwrap();
+    let fence = Fence::start(door, &b, None, || ()).unwrap();
     let mut old = primary_of_term(&a, address, 1);
     old.wait("the end", |appender| matches!(appender.state(), JournalState::Failed { .. }));
     let JournalState::Failed { why } = old.appender.state() else { panic!("it has failed") };

@@ -13,6 +13,10 @@ pub(crate) struct ReplicateArguments {
     /// Address of the follower (tickpath follower). Its name is resolved for each connection
     #[arg(long, value_name = "HOST:PORT", requires = "replicate")]
     pub follower: Option<String>,
+    /// Encrypt the connection to the follower, and check its certificate by the authorities in this
+    /// PEM file. To a follower that asks for one, the exchange shows --tls-certificate
+    #[arg(long, value_name = "FILE", requires = "replicate")]
+    pub follower_ca: Option<PathBuf>,
     /// Time without an acknowledgement after which the follower is lost. In mode sync the exchange
     /// then rejects every message that would change its state, until the follower is back
     #[arg(long, value_name = "N", default_value_t = 1.0, requires = "replicate")]
@@ -31,6 +35,10 @@ pub(crate) struct StandbyArguments {
     /// HOST:PORT
     #[arg(long, value_name = "HOST:PORT", requires = "journal", conflicts_with = "echo")]
     pub standby: Option<String>,
+    /// As a standby, accept only encrypted connections of an exchange that shows a certificate of
+    /// the authorities in this PEM file. The standby shows --tls-certificate
+    #[arg(long, value_name = "FILE", requires_all = ["standby", "tls_certificate"])]
+    pub primary_ca: Option<PathBuf>,
     /// Silence of the other exchange after which the standby takes over; at least 0.15 times its
     /// --follower-seconds, which are three heartbeats
     #[arg(long, value_name = "N", default_value_t = 0.5, requires = "standby")]
@@ -42,10 +50,19 @@ pub(crate) struct FollowerArguments {
     /// Directory for the copy of the journal: empty, or a copy that is continued
     #[arg(long, value_name = "DIR")]
     pub journal: PathBuf,
-    /// Address to listen on for the exchange (port 0: the system chooses one). Any program
-    /// that can connect there can write the copy: use a closed network
+    /// Address to listen on for the exchange (port 0: the system chooses one). Without --primary-ca
+    /// any program that can connect there can write the copy: use a closed network
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     pub listen: String,
+    /// Speak TLS 1.3 with this certificate: a PEM file, with the authorities' behind it
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_certificate: Option<PathBuf>,
+    /// Private key of the certificate: a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    pub tls_key: Option<PathBuf>,
+    /// Accept only an exchange that shows a certificate of the authorities in this PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    pub primary_ca: Option<PathBuf>,
     /// Core for the follower's threads (default: the kernel places them)
     #[arg(long, value_name = "CORE")]
     pub core: Option<usize>,

@@ -47,6 +47,7 @@ mod replicated;
 mod run;
 mod sbe;
 mod second_hour;
+mod secure_replica;
 mod security;
 mod side_by_side;
 mod stamps;

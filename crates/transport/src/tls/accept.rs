@@ -1,11 +1,12 @@
 //! The server's end: its certificate, and what it counts of handshakes.
 
-use super::error::{HandshakeError, Reason, TlsError};
+use super::error::{HandshakeError, Reason, Side, TlsError};
 use super::handshake::Handshake;
 use super::key::private_key;
 use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
-use rustls::ServerConfig;
-use rustls::server::NoServerSessionStorage;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use rustls_pki_types::CertificateDer;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -51,6 +52,8 @@ impl Pair {
 pub struct Acceptor {
     /// Where the pair was read; `None` for one that was given.
     files: Option<(PathBuf, PathBuf)>,
+    /// Checks the certificates of clients; `None`: they need none.
+    clients: Option<Arc<dyn ClientCertVerifier>>,
     /// For the next handshakes. Locked once for each of them, and by a reload.
     current: Mutex<Current>,
     patience: Duration,
@@ -76,8 +79,23 @@ impl Acceptor {
     /// # Errors
     /// If a file can't be read, or the two can't be used together.
     pub fn read(certificate: &Path, key: &Path) -> Result<Acceptor, TlsError> {
-        let current = read(certificate, key)?;
-        Ok(Acceptor::with(current, Some((certificate.to_owned(), key.to_owned()))))
+        let current = read(certificate, key, None)?;
+        Ok(Acceptor::with(current, Some((certificate.to_owned(), key.to_owned())), None))
+    }
+
+    /// The same. A client must have a certificate of these authorities, a PEM file.
+    ///
+    /// # Errors
+    /// As [`Acceptor::read`], or if the file has no authorities.
+    pub fn read_mutual(
+        certificate: &Path,
+        key: &Path,
+        authorities: &Path,
+    ) -> Result<Acceptor, TlsError> {
+        let clients = clients_of(authorities)?;
+        let current = read(certificate, key, Some(&clients))?;
+        let files = Some((certificate.to_owned(), key.to_owned()));
+        Ok(Acceptor::with(current, files, Some(clients)))
     }
 
     /// Uses a pair that is in memory.
@@ -86,12 +104,17 @@ impl Acceptor {
     /// If certificate and key can't be used together.
     pub fn of(pair: &Pair) -> Result<Acceptor, TlsError> {
         let here = Path::new("the pair in memory");
-        Ok(Acceptor::with(current(pair, here, here)?, None))
+        Ok(Acceptor::with(current(pair, (here, here), None)?, None, None))
     }
 
-    fn with(current: Current, files: Option<(PathBuf, PathBuf)>) -> Acceptor {
+    fn with(
+        current: Current,
+        files: Option<(PathBuf, PathBuf)>,
+        clients: Option<Arc<dyn ClientCertVerifier>>,
+    ) -> Acceptor {
         Acceptor {
             files,
+            clients,
             current: Mutex::new(current),
             patience: HANDSHAKE_PATIENCE,
             counts: Mutex::default(),
@@ -120,7 +143,7 @@ impl Acceptor {
     /// As [`Acceptor::read`]; then the pair of before stays.
     pub fn reload(&self) -> Result<(), TlsError> {
         let Some((certificate, key)) = &self.files else { return Ok(()) };
-        let current = read(certificate, key)?;
+        let current = read(certificate, key, self.clients.as_ref())?;
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = current;
         Ok(())
     }
@@ -134,6 +157,13 @@ impl Acceptor {
     pub(super) fn begin(&self) -> Result<Handshake, HandshakeError> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Handshake::server(current.config)
+    }
+
+    /// A handshake over rustls' own buffers.
+    pub(super) fn buffered(&self) -> Result<ServerConnection, HandshakeError> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        ServerConnection::new(current.config)
+            .map_err(|error| HandshakeError::of(Side::Server, error))
     }
 
     /// Whether handshakes are made with that certificate now.
@@ -166,15 +196,35 @@ impl Acceptor {
     }
 }
 
-fn read(certificate: &Path, key: &Path) -> Result<Current, TlsError> {
-    let bytes = |path: &Path| {
-        std::fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
-    };
-    let pair = Pair { certificate: bytes(certificate)?, key: bytes(key)? };
-    current(&pair, certificate, key)
+fn bytes(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
 }
 
-fn current(pair: &Pair, certificate: &Path, key: &Path) -> Result<Current, TlsError> {
+/// Takes clients with a certificate of the authorities in a PEM file.
+fn clients_of(authorities: &Path) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let bad = |why: String| TlsError::Certificate { path: authorities.to_owned(), why };
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(&bytes(authorities)?, authorities)? {
+        roots.add(certificate).map_err(|error| bad(error.to_string()))?;
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider());
+    verifier.build().map_err(|error| bad(error.to_string()))
+}
+
+fn read(
+    certificate: &Path,
+    key: &Path,
+    clients: Option<&Arc<dyn ClientCertVerifier>>,
+) -> Result<Current, TlsError> {
+    let pair = Pair { certificate: bytes(certificate)?, key: bytes(key)? };
+    current(&pair, (certificate, key), clients)
+}
+
+fn current(
+    pair: &Pair,
+    (certificate, key): (&Path, &Path),
+    clients: Option<&Arc<dyn ClientCertVerifier>>,
+) -> Result<Current, TlsError> {
     let chain: Vec<CertificateDer<'static>> = certificates(&pair.certificate, certificate)?;
     let leaf = chain[0].clone();
     let private = private_key(&pair.key, key)?;
@@ -183,12 +233,14 @@ fn current(pair: &Pair, certificate: &Path, key: &Path) -> Result<Current, TlsEr
         key: key.to_owned(),
         source,
     };
-    let mut config = ServerConfig::builder_with_provider(provider())
+    let builder = ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(failed)?
-        .with_no_client_auth()
-        .with_single_cert(chain, private)
         .map_err(failed)?;
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(clients) => builder.with_client_cert_verifier(Arc::clone(clients)),
+    };
+    let mut config = builder.with_single_cert(chain, private).map_err(failed)?;
     // A session lasts a day; nobody resumes one.
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -1,8 +1,9 @@
 //! The client's end: what it trusts, and a blocking handshake before anything is measured.
 
 use super::accept::Acceptor;
-use super::error::{HandshakeError, TlsError};
+use super::error::{HandshakeError, Side, TlsError};
 use super::handshake::{Handshake, Progress};
+use super::key::private_key;
 use super::own::OwnCertificate;
 use super::pinned::PinnedVerifier;
 use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
@@ -13,7 +14,8 @@ use clock::Deadline;
 use plan::trust::Trust;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use rustls_pki_types::{CertificateDer, ServerName};
 use std::io;
 use std::net::TcpStream;
@@ -50,6 +52,24 @@ impl Connector {
         Ok(Connector { config: config(Arc::new(PinnedVerifier { by_rustls, given })), name })
     }
 
+    /// The same; shows a server that asks for one this certificate, of two PEM files.
+    ///
+    /// # Errors
+    /// If a file can't be read, or the two can't be used together.
+    pub fn showing(mut self, certificate: &Path, key: &Path) -> Result<Connector, TlsError> {
+        let chain = certificates(&read(certificate)?, certificate)?;
+        let private = private_key(&read(key)?, key)?;
+        let shown = CertifiedKey::from_der(chain, private, &provider());
+        let shown = shown.map_err(|source| TlsError::Pair {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            source,
+        })?;
+        let config = Arc::make_mut(&mut self.config);
+        config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(shown));
+        Ok(self)
+    }
+
     /// A client of a server in this process. It trusts that acceptor's certificate alone.
     pub fn to_own(acceptor: Arc<Acceptor>) -> Connector {
         let name = ServerName::try_from("localhost").expect("a name");
@@ -70,6 +90,12 @@ impl Connector {
 
     pub(super) fn begin(&self) -> Result<Handshake, HandshakeError> {
         Handshake::client(self.config.clone(), self.name.clone())
+    }
+
+    /// A handshake over rustls' own buffers.
+    pub(super) fn buffered(&self) -> Result<ClientConnection, HandshakeError> {
+        ClientConnection::new(self.config.clone(), self.name.clone())
+            .map_err(|error| HandshakeError::of(Side::Client, error))
     }
 
     pub(super) fn shake_hands(&self, socket: &mut impl Blocking) -> io::Result<Session> {
@@ -152,10 +178,11 @@ struct Authorities {
     given: Vec<CertificateDer<'static>>,
 }
 
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
+}
+
 fn authorities(trust: &Trust) -> Result<Authorities, TlsError> {
-    let read = |path: &Path| {
-        std::fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
-    };
     let (mut roots, mut given) = (RootCertStore::empty(), Vec::new());
     if trust.ca.is_none() && trust.ca_pem.is_none() {
         let found = SYSTEM_AUTHORITIES.iter().map(Path::new).find(|path| path.exists());

@@ -147,7 +147,11 @@ impl HandshakeError {
 
     pub(super) fn of(side: Side, error: Error) -> HandshakeError {
         match (side, error) {
-            (_, Error::InvalidCertificate(error)) => of_certificate(&error),
+            (side, Error::InvalidCertificate(error)) => of_certificate(side, &error),
+            (Side::Server, Error::NoCertificatesPresented) => HandshakeError::new(
+                Reason::Untrusted,
+                "the client shows no certificate: give it one that the authority has signed",
+            ),
             (_, Error::AlertReceived(alert)) => of_alert(side, alert),
             (
                 Side::Server,
@@ -225,7 +229,7 @@ impl From<HandshakeError> for io::Error {
     }
 }
 
-fn of_certificate(error: &CertificateError) -> HandshakeError {
+fn of_certificate(side: Side, error: &CertificateError) -> HandshakeError {
     use CertificateError as E;
     let (reason, advice) = match error {
         E::Expired | E::ExpiredContext { .. } => (
@@ -252,7 +256,11 @@ fn of_certificate(error: &CertificateError) -> HandshakeError {
         ),
         _ => (Reason::Untrusted, "the exchange needs another certificate"),
     };
-    HandshakeError::new(reason, format!("the server's certificate is rejected: {error}: {advice}"))
+    let whose = match side {
+        Side::Client => "server",
+        Side::Server => "client",
+    };
+    HandshakeError::new(reason, format!("the {whose}'s certificate is rejected: {error}: {advice}"))
 }
 
 fn older_server() -> HandshakeError {
@@ -283,6 +291,10 @@ fn of_alert(side: Side, alert: AlertDescription) -> HandshakeError {
                 "the client rejects our certificate ({alert:?}): it is expired, for another name, or the \
                  client needs the CA's file"
             ),
+        ),
+        (Side::Client, A::CertificateRequired) => HandshakeError::new(
+            Reason::Rejected,
+            "the server asks for a certificate: name one that its authority has signed, and the key",
         ),
         (_, alert) => HandshakeError::new(
             Reason::Broken,

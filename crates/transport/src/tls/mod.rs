@@ -20,6 +20,7 @@
 
 mod accept;
 mod connect;
+mod duplex;
 mod error;
 mod handshake;
 mod hello;
@@ -36,6 +37,7 @@ mod streams;
 
 pub use accept::{Acceptor, FailedHandshake, Pair};
 pub use connect::Connector;
+pub use duplex::Duplex;
 pub use error::{HandshakeError, Reason, TlsError};
 pub use policy::HANDSHAKE_PATIENCE;
 pub use record::{RECORD_OVERHEAD_BYTES, RecordError};
