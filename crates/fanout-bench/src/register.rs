@@ -24,7 +24,7 @@ pub enum RegisterError {
     Socket(#[from] DatagramError),
     /// The system lacks what a registration needs.
     #[error(transparent)]
-    Random(#[from] fanout::register::cookie::NoRandomNumbers),
+    Random(#[from] transport::cookie::NoRandomNumbers),
     /// The replicator does not answer.
     #[error(
         "subscriber {number} could not register at {at} within 10 s; is a replicator there \

@@ -17,7 +17,6 @@ use self::frame::Frame;
 use self::way::Way;
 use crate::gre::PROTOCOL;
 use crate::order::Orders;
-use crate::register::cookie::random_number;
 use crate::register::member::{Answer, Member};
 use crate::register::registrar::Registrar;
 use crate::subscribers::Subscribers;
@@ -28,6 +27,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
+use transport::cookie::random_number;
 use transport::datagram::{self, RECEIVE_BUFFER_BYTES_MAX};
 
 /// Receive buffer to ask for, bytes; the socket gets what the system allows.

@@ -23,6 +23,7 @@
 
 mod backend;
 mod connection;
+pub mod cookie;
 pub mod datagram;
 mod dialogue;
 pub mod echo;

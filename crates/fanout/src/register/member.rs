@@ -1,8 +1,8 @@
 //! The subscriber's side of registration, such as that of a replicator that is fed by another.
 
-use crate::register::cookie::{Cookie, NoRandomNumbers, random_number};
 use crate::register::message::{Kind, MESSAGE_BYTES, Message};
 use std::net::{SocketAddr, SocketAddrV4};
+use transport::cookie::{Cookie, NoRandomNumbers, random_number};
 
 /// How long a subscriber waits for an answer before it asks again, ns.
 pub const RETRY_NS: u64 = 200_000_000;
@@ -130,9 +130,9 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::register::cookie::PERIOD_NS;
     use crate::register::registrar::Registrar;
     use crate::subscribers::Subscribers;
+    use transport::cookie::PERIOD_NS;
 
     const PARENT: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(192, 0, 2, 1), 9);
     const OWN: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(192, 0, 2, 2), 9);

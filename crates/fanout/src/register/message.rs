@@ -6,7 +6,7 @@
 //!
 //! Numbers are big-endian.
 
-use crate::register::cookie::{COOKIE_BYTES, Cookie};
+use transport::cookie::{COOKIE_BYTES, Cookie};
 
 /// Bytes of each message.
 pub const MESSAGE_BYTES: usize = 64;

@@ -12,10 +12,9 @@
 //!
 //! Anybody can write somebody else's address into a datagram. So the replicator keeps nothing of a
 //! `register`, and sends that address one challenge, as long as what came and at most
-//! [`registrar::CHALLENGES_PER_SECOND_MAX`] a second to all. Copies go only to an address that
-//! returned its cookie.
+//! [so many](transport::cookie::CHALLENGES_PER_SECOND_MAX) a second to all. Copies go only to an
+//! address that returned its cookie.
 
-pub mod cookie;
 pub mod member;
 pub mod message;
 pub mod registrar;

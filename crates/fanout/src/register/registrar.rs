@@ -1,24 +1,19 @@
 //! The replicator's side of registration.
 
-use crate::register::cookie::{Cookie, Cookies, NoRandomNumbers};
 use crate::register::message::{Kind, Message};
 use crate::subscribers::{Lease, Subscribers};
 use std::net::SocketAddrV4;
+use transport::cookie::{Challenges, Cookie, NoRandomNumbers};
 
-/// Limit on the challenges of a second, to all addresses together. More are not sent: whoever gets
-/// none asks again.
-pub const CHALLENGES_PER_SECOND_MAX: u32 = 1_000;
 /// Range of a lease, ms.
 pub const LEASE_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// Counts of the messages that came to the registrar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegistrarCounts {
     /// Challenges sent.
     pub challenged: u64,
-    /// Challenges not sent, for [`CHALLENGES_PER_SECOND_MAX`].
+    /// Challenges not sent, for [the limit](transport::cookie::CHALLENGES_PER_SECOND_MAX).
     pub unchallenged: u64,
     /// Subscribers that got a lease.
     pub accepted: u64,
@@ -34,13 +29,10 @@ pub struct RegistrarCounts {
 
 /// Gives leases to addresses that return their cookie. Times are ns of the caller's clock.
 pub struct Registrar {
-    cookies: Cookies,
+    challenges: Challenges,
     lease_ms: u32,
     /// The root of the tree as far as it is known, which each subscriber is told.
     pub root: u64,
-    /// The second in which challenges are counted.
-    second: u64,
-    challenges: u32,
     counts: RegistrarCounts,
 }
 
@@ -51,11 +43,9 @@ impl Registrar {
     /// If the system gives no random numbers.
     pub fn new(lease_ms: u32, root: u64) -> Result<Registrar, NoRandomNumbers> {
         Ok(Registrar {
-            cookies: Cookies::new()?,
+            challenges: Challenges::new()?,
             lease_ms: lease_ms.clamp(*LEASE_MS.start(), *LEASE_MS.end()),
             root,
-            second: 0,
-            challenges: 0,
             counts: RegistrarCounts::default(),
         })
     }
@@ -79,7 +69,7 @@ impl Registrar {
         if message.kind == Kind::Register {
             return self.challenge(message.token, from, now_ns);
         }
-        if !self.cookies.is_good(&message.cookie, from, now_ns) {
+        if !self.challenges.is_good(&message.cookie, from.into(), now_ns) {
             self.counts.bad_cookies += 1;
             let again = message.kind == Kind::Confirm;
             return again.then(|| self.challenge(message.token, from, now_ns)).flatten();
@@ -113,25 +103,20 @@ impl Registrar {
     }
 
     fn challenge(&mut self, token: u64, to: SocketAddrV4, now_ns: u64) -> Option<Message> {
-        let second = now_ns / SECOND_NS;
-        if second != self.second {
-            (self.second, self.challenges) = (second, 0);
-        }
-        if self.challenges >= CHALLENGES_PER_SECOND_MAX {
+        let Some(cookie) = self.challenges.give(to.into(), now_ns) else {
             self.counts.unchallenged += 1;
             return None;
-        }
-        self.challenges += 1;
+        };
         self.counts.challenged += 1;
-        Some(Message::new(Kind::Challenge, token, self.cookies.of(to, now_ns)))
+        Some(Message::new(Kind::Challenge, token, cookie))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::register::cookie::PERIOD_NS;
     use crate::register::message::MESSAGE_BYTES;
+    use transport::cookie::{CHALLENGES_PER_SECOND_MAX, PERIOD_NS};
 
     const NOW_NS: u64 = 7 * PERIOD_NS;
 
@@ -236,7 +221,7 @@ mod tests {
         };
         let answered = (0..CHALLENGES_PER_SECOND_MAX + 50).filter(|_| ask(NOW_NS)).count();
         assert_eq!(answered, CHALLENGES_PER_SECOND_MAX as usize);
-        assert!(ask(NOW_NS + SECOND_NS));
+        assert!(ask(NOW_NS + 1_000_000_000));
         assert_eq!(registrar.counts().unchallenged, 50);
     }
 }

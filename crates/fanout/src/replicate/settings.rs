@@ -1,7 +1,6 @@
 //! How a replicator is to copy, and why it can't.
 
 use crate::gre::Tunnel as Tunnelled;
-use crate::register::cookie::NoRandomNumbers;
 use crate::replicate::Tunnel;
 use crate::subscribers::NotSubscribed;
 use bypass::BypassError;
@@ -9,6 +8,7 @@ use plan::backend::Backend;
 use plan::tables::fan_out::SendOrder;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use transport::cookie::NoRandomNumbers;
 use transport::datagram::DatagramError;
 
 /// Settings of a replicator.

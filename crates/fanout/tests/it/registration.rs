@@ -1,9 +1,9 @@
 //! Subscribers that register.
 
 use crate::*;
-use fanout::register::cookie::Cookie;
 use fanout::register::member::{Answer, Member};
 use fanout::register::message::{Kind, MESSAGE_BYTES, Message};
+use transport::cookie::Cookie;
 
 /// Registers `socket` and reads until it is accepted.
 pub(crate) fn register(socket: &UdpSocket, at: SocketAddrV4) -> Member {
