@@ -13,6 +13,7 @@
 //!                        ├── stamped: the kernel's stamps, around `spin` and `block`
 //!                        ├── readiness: `spin`, `block`
 //!                        ├── below: `af_xdp`, TCP and datagrams without the kernel's stack
+//!                        ├── acked: peers over UDP, beside another set
 //!                        ├── uring: `io_uring`, `io_uring_spin`
 //!                        └── gateways: threads that own the sockets, each with one of the former;
 //!                            bytes come and go through rings
@@ -21,6 +22,7 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod acked;
 mod backend;
 mod connection;
 pub mod cookie;

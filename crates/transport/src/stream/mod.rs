@@ -6,7 +6,7 @@ pub(crate) mod below;
 mod harmed;
 pub mod inject;
 pub(crate) mod readiness;
-mod socket;
+pub(crate) mod socket;
 pub mod stamped;
 pub(crate) mod uring;
 
