@@ -92,8 +92,8 @@ pub struct Subject {
     /// The program that started it over another stack, with its arguments; empty: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrapper: Vec<String>,
-    /// Dialect of its orders, `sbe` or `fix`; empty for JSON and for all that sends no orders. For
-    /// a floor: its messages were as long as those.
+    /// Dialect of its orders, `sbe`, `sbe-udp` or `fix`; empty for JSON and for all that sends no
+    /// orders. For a floor: its messages were as long as those.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dialect: String,
     /// The cores of its exchange and of its measuring thread, in this order.

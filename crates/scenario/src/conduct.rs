@@ -279,7 +279,9 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &ScenarioCores) -> Vec<Entrant
 
 /// The bare echo below each floor.
 fn bare_of(floors: &[Entrant]) -> impl Iterator<Item = Entrant> + '_ {
-    floors.iter().map(|floor| Entrant {
+    // The bare loop of orders has connections only.
+    let connected = floors.iter().filter(|floor| floor.dialect != Dialect::SbeUdp);
+    connected.map(|floor| Entrant {
         name: floor.name.replacen(FLOOR, BARE, 1),
         is_bare: true,
         ..floor.clone()

@@ -11,6 +11,7 @@ use crate::plant;
 use crate::process::{self, FirstLine, bind, die_with, raise_descriptors, say, say_ready};
 use crate::recovered::tell_recovery;
 use crate::replicate;
+use crate::sbe_udp::{self, SbeUdp};
 use crate::secure::Secure;
 use crate::security_log;
 use crate::snapshots::Snapshots;
@@ -89,6 +90,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let fix = FixThread::start(arguments, shared)?;
     entrance.fix = fix.as_ref().map(|fix| fix.address);
     let hold = entrance.hold.clone();
+    let over_udp = entrance.udp.as_ref().map(|udp| udp.counts.clone());
     let rejections = listen(entrance, &mut exchange, secure.as_ref(), &stop)?;
     let fix = fix.map(FixThread::join);
     let closed = exchange.close_journal();
@@ -109,6 +111,9 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     }
     if let Some(hold) = hold {
         all["entry_hold"] = entry_hold::counts(&hold);
+    }
+    if let Some(over_udp) = over_udp {
+        all["sbe_udp"] = sbe_udp::as_json(&over_udp);
     }
     if let Some(replicated) = replicated {
         all["replica"] = replicated;
@@ -297,6 +302,8 @@ pub(crate) struct Entrance {
     clock: Clock,
     /// Where its FIX thread listens.
     fix: Option<SocketAddr>,
+    /// Where it takes SBE over UDP.
+    udp: Option<SbeUdp>,
 }
 
 impl Entrance {
@@ -313,8 +320,13 @@ impl Entrance {
         raise_descriptors(limits.connections_max as u64);
         let scheduling = threads.scheduling;
         let hold = entry_hold::of(arguments)?;
-        let streams = open(arguments, threads, secure, clock, hold.clone())
-            .with_context(|| format!("cannot open backend {}", arguments.backend))?;
+        let udp = arguments.sbe_udp.as_deref().map(SbeUdp::bind).transpose()?;
+        let streams = match &udp {
+            None => open(arguments, threads, secure, clock, hold.clone()),
+            Some(udp) => udp.open(&arguments.backend, clock),
+        };
+        let streams =
+            streams.with_context(|| format!("cannot open backend {}", arguments.backend))?;
         let mut streams = inject::around(streams, &inject, clock);
         let (address, listener) = match rows::is_below(&arguments.backend) {
             true => (listen_below(&mut *streams, &arguments.listen)?, None),
@@ -326,7 +338,7 @@ impl Entrance {
                 (listener.local_addr()?, Some(listener))
             }
         };
-        Ok(Entrance { address, listener, streams, hold, scheduling, limits, clock, fix: None })
+        Ok(Entrance { address, listener, streams, hold, scheduling, limits, clock, fix: None, udp })
     }
 }
 
@@ -337,13 +349,15 @@ pub(crate) fn listen(
     secure: Option<&Secure>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Rejections> {
-    let Entrance { address, listener, mut streams, scheduling, limits, clock, fix, .. } = entrance;
+    let Entrance { address, listener, mut streams, scheduling, limits, clock, fix, udp, .. } =
+        entrance;
     if let Some(listener) = listener {
         streams.listen(listener)?;
     }
     host::thread::set_scheduling(scheduling)?;
     let (certificate, stack) = (secure.and_then(Secure::certificate), streams.stack());
-    say_ready(address, &FirstLine { clock, certificate, fix, stack })?;
+    let sbe_udp = udp.map(|udp| udp.address);
+    say_ready(address, &FirstLine { clock, certificate, fix, sbe_udp, stack })?;
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
 }
 

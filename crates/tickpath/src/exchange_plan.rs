@@ -39,6 +39,7 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
                 // Without a core of its own it would spin on one of those it serves.
                 arguments.fix.fix_backend = core.is_none().then(|| "block".to_owned());
             }
+            arguments.sbe_udp = book.sbe_udp;
             if let Some(JournalPlan { directory, follower, standby }) = book.journal {
                 arguments.journal = Some(PathBuf::from(directory));
                 if let Some(FollowerPlan { address, mode }) = follower {

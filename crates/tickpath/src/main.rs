@@ -35,6 +35,7 @@ mod replay;
 mod replicate;
 mod report;
 mod run;
+mod sbe_udp;
 mod scenarios;
 mod secure;
 mod security_log;

@@ -138,6 +138,9 @@ pub(crate) struct FirstLine<'a> {
     /// Where its FIX thread listens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<SocketAddr>,
+    /// Where it takes SBE over UDP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sbe_udp: Option<SocketAddr>,
     /// The stack below it, unless that is the kernel's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
@@ -146,7 +149,7 @@ pub(crate) struct FirstLine<'a> {
 impl FirstLine<'_> {
     /// With nothing but the clock.
     pub(crate) fn of(clock: Clock) -> Self {
-        FirstLine { clock, certificate: None, fix: None, stack: None }
+        FirstLine { clock, certificate: None, fix: None, sbe_udp: None, stack: None }
     }
 }
 

@@ -11,6 +11,7 @@ use plan::trust::Trust;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use transport::acked;
 use transport::forward::{self, Target, forward};
 use transport::gateway::{self, GatewaysError};
 use transport::proxy;
@@ -28,6 +29,8 @@ struct Case {
     has_tls: bool,
     /// Through a gateway process's loop, which then ends the TLS.
     is_forwarded: bool,
+    /// SBE over UDP instead of JSON.
+    is_over_udp: bool,
 }
 
 /// Runs for `seconds`; returns messages sent and allocations made, by both ends together.
@@ -40,7 +43,12 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let exchange = listener.local_addr().unwrap();
     let front = TcpListener::bind("127.0.0.1:0").unwrap();
-    let target = if case.is_forwarded { front.local_addr().unwrap() } else { exchange };
+    let udp = acked::bind("127.0.0.1:0").unwrap();
+    let target = match case {
+        Case { is_over_udp: true, .. } => udp.local_addr().unwrap(),
+        Case { is_forwarded: true, .. } => front.local_addr().unwrap(),
+        _ => exchange,
+    };
     let target = target.to_string();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -52,6 +60,9 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
             let has_tls = has_tls && !case.is_forwarded;
             let acceptor = has_tls.then(|| Arc::new(Acceptor::of(&pair).unwrap()));
             let mut streams = match gateways {
+                0 if case.is_over_udp => {
+                    acked::beside(backend, udp, clock, Default::default()).unwrap()
+                }
                 0 if has_tls => tls::around(backend.open(clock).unwrap(), acceptor, clock),
                 0 => backend.open(clock).unwrap(),
                 count => gateway::open(count, backend, acceptor, clock, |_| Ok(())).unwrap(),
@@ -75,7 +86,10 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
         let plan = OrdersPlan {
             subject: "t".into(),
             target,
-            wire: Wire::WebsocketJson,
+            wire: match case.is_over_udp {
+                true => Wire::SbeUdp(Default::default()),
+                false => Wire::WebsocketJson,
+            },
             backend: case.backend.into(),
             core: None,
             scheduling: host::Scheduling::Other,
@@ -146,9 +160,15 @@ fn twice_the_messages_take_no_more_allocations() {
         ("block", Model::Open, 4, 0, true),
         ("io_uring", Model::Open, 4, 0, false),
     ];
-    let cases = cases.map(|case| (case, false)).into_iter();
-    for ((backend, model, connections, gateways, has_tls), is_forwarded) in
-        cases.chain(forwarded.map(|case| (case, true)))
+    let over_udp = [
+        ("block", Model::Open, 4, 0, false),
+        ("block", Model::PingPong, 4, 0, false),
+        ("io_uring", Model::PingPong, 4, 0, false),
+    ];
+    let cases = cases.map(|case| (case, false, false)).into_iter();
+    let cases = cases.chain(forwarded.map(|case| (case, true, false)));
+    for ((backend, model, connections, gateways, has_tls), is_forwarded, is_over_udp) in
+        cases.chain(over_udp.map(|case| (case, false, true)))
     {
         let clock = Clock::calibrate();
         let is_here = || {
@@ -157,7 +177,8 @@ fn twice_the_messages_take_no_more_allocations() {
         if gateways > gateways_max || !is_here() {
             continue;
         }
-        let case = Case { backend, model, connections, gateways, has_tls, is_forwarded };
+        let case =
+            Case { backend, model, connections, gateways, has_tls, is_forwarded, is_over_udp };
         testing::quiet::or_doubled("0.3 s have 1 000 messages more", |factor| {
             let (few, allocations_few) = run(case, 0.25 * f64::from(factor));
             let (many, allocations_many) = run(case, 0.55 * f64::from(factor));

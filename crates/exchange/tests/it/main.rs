@@ -28,4 +28,5 @@ mod running;
 mod sbe_any;
 mod sbe_orders;
 mod sbe_sessions;
+mod sbe_udp;
 mod stamps;

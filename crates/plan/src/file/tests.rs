@@ -248,7 +248,27 @@ fn errors_say_what_why_and_what_to_try() {
     complains(
         &[&one[..], &["exchange.backend=af_xdp", "network=veth"]].concat(),
         expect![
-            "subject.rust.dialect = fix: an exchange accepts FIX over sockets of the kernel; set exchange.backend to spin"
+            "subject.rust.dialect = fix: an exchange accepts fix over sockets of the kernel; set exchange.backend to spin"
+        ],
+    );
+    let udp = ["subject.rust.dialect=sbe-udp", "load.accounts=1", "load.connections=1"];
+    let complains_of_udp = |set: &str, why| complains(&[&udp[..], &[set]].concat(), why);
+    complains_of_udp(
+        "tls=true",
+        expect![
+            "subject.rust.dialect = sbe-udp: there is no TLS over UDP; leave tls out, or set dialect = \"sbe\""
+        ],
+    );
+    complains_of_udp(
+        "exchange.gateways=1",
+        expect![
+            "subject.rust.dialect = sbe-udp: gateway threads have no UDP sockets; set exchange.gateways = 0"
+        ],
+    );
+    complains_of_udp(
+        "load.stamp_every=100",
+        expect![
+            "subject.rust.dialect = sbe-udp: the kernel stamps orders over TCP only; set load.stamp_every = 0"
         ],
     );
     complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
@@ -263,7 +283,7 @@ fn errors_say_what_why_and_what_to_try() {
 #[test]
 fn an_exchange_that_runs_is_asked_for_fix_alone() {
     let error = Scenario::find("dialects", &["exchange.start=false".to_owned()]).unwrap_err();
-    expect!["subject.fix.dialect = fix: an exchange that runs already has another address for FIX; measure it in a run of its own"]
+    expect!["subject.fix.dialect = fix: an exchange that runs already has another address for fix; measure it in a run of its own"]
         .assert_eq(&error.to_string());
     let alone = ["exchange.start=false", "subject.rust.dialect=fix"].map(str::to_owned);
     Scenario::find("ping-pong", &alone).unwrap();

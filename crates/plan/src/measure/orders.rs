@@ -54,16 +54,34 @@ fn check_follower(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(within("follower.standby_ms", standby_ms, STANDBY_MS, "{} ms")?)
 }
 
-/// FIX has a port and a thread of its own.
-fn check_fix(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+/// FIX and SBE over UDP have ports of their own, over sockets of the kernel.
+fn check_port(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
     let (key, name) = (key_of(subject, "dialect"), subject.dialect.name());
     let has_sockets = !backend::is_below(&scenario.exchange.backend);
-    let why = "an exchange accepts FIX over sockets of the kernel; set exchange.backend to spin";
+    let why = format!(
+        "an exchange accepts {name} over sockets of the kernel; set exchange.backend to spin"
+    );
     require(has_sockets, &key, name, why)?;
-    let is_alone = scenario.subject.iter().all(|one| one.dialect == Dialect::Fix);
-    let why =
-        "an exchange that runs already has another address for FIX; measure it in a run of its own";
+    let is_alone = scenario.subject.iter().all(|one| one.dialect == subject.dialect);
+    let why = format!(
+        "an exchange that runs already has another address for {name}; measure it in a run of its \
+         own"
+    );
     Ok(require(scenario.exchange.start || is_alone, &key, name, why)?)
+}
+
+/// Acknowledged datagrams have no TLS, no gateway threads and no stamps of the kernel.
+fn check_sbe_udp(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+    let (key, name) = (key_of(subject, "dialect"), subject.dialect.name());
+    let require = |holds, why| require(holds, &key, name, why);
+    let is_plain = !subject.tls && !scenario.tls;
+    require(is_plain, "there is no TLS over UDP; leave tls out, or set dialect = \"sbe\"")?;
+    let has_gateways = scenario.exchange.gateways > 0;
+    require(!has_gateways, "gateway threads have no UDP sockets; set exchange.gateways = 0")?;
+    let has_sockets = !backend::is_below(&subject.backend);
+    require(has_sockets, "it needs sockets of the kernel; set the subject's backend to spin")?;
+    let is_stamped = scenario.load.stamp_every > 0;
+    Ok(require(!is_stamped, "the kernel stamps orders over TCP only; set load.stamp_every = 0")?)
 }
 
 impl Measurement for Orders {
@@ -157,8 +175,11 @@ impl Measurement for Orders {
             let why = "a session has one account; set load.connections = load.accounts";
             require(scenario.load.connections == scenario.load.accounts, &key, name, why)?;
         }
-        if subject.dialect == Dialect::Fix {
-            check_fix(scenario, subject)?;
+        if matches!(subject.dialect, Dialect::Fix | Dialect::SbeUdp) {
+            check_port(scenario, subject)?;
+        }
+        if subject.dialect == Dialect::SbeUdp {
+            check_sbe_udp(scenario, subject)?;
         }
         checks::client(scenario, subject)?;
         Ok(checks::stamps(scenario, subject)?)

@@ -66,6 +66,8 @@ pub struct BookPlan {
     pub entry_hold_us: Option<u64>,
     /// How long after a tick its answers wait for each other, us; `None`: they don't.
     pub delivery_window_us: Option<u64>,
+    /// `HOST:PORT` where it takes SBE over UDP; port 0: any free one.
+    pub sbe_udp: Option<String>,
     /// Faults to inject.
     pub inject: Inject,
 }
@@ -164,6 +166,7 @@ mod tests {
             }),
             entry_hold_us: Some(50),
             delivery_window_us: Some(200),
+            sbe_udp: Some("127.0.0.1:0".to_owned()),
             inject: Inject { delay_us: 5, ..Inject::default() },
         };
         let group = Some("239.255.0.1:26400".to_owned());

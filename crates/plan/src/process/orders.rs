@@ -21,10 +21,14 @@ pub enum Wire {
     WebsocketJson,
     /// SBE, as docs/internals/sbe.md defines it.
     Sbe,
+    /// The same over UDP, as docs/internals/acked.md defines it.
+    SbeUdp(AckedPlan),
     /// FIX 4.4, as docs/guide/fix.md defines it.
     Fix,
     /// The raw echo, with messages of these lengths.
     Raw(MessageBytes),
+    /// The raw echo over datagrams, none of which may be lost.
+    RawDatagrams(MessageBytes),
     /// The raw echo; orders and cancels alike are requests, in one series.
     Requests(MessageBytes),
     /// The same over datagrams.
@@ -35,6 +39,14 @@ pub enum Wire {
     BareRequests(MessageBytes),
     /// The same over datagrams, none of which may be lost.
     BareDatagrams(MessageBytes),
+}
+
+/// Orders over acknowledged datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AckedPlan {
+    /// Faults of the datagrams that arrive, for tests.
+    #[serde(default, skip_serializing_if = "DatagramHarm::is_none")]
+    pub harm: DatagramHarm,
 }
 
 /// Requests over datagrams.
@@ -85,6 +97,7 @@ impl From<Dialect> for Wire {
         match dialect {
             Dialect::Json => Wire::WebsocketJson,
             Dialect::Sbe => Wire::Sbe,
+            Dialect::SbeUdp => Wire::SbeUdp(AckedPlan::default()),
             Dialect::Fix => Wire::Fix,
         }
     }
@@ -197,8 +210,10 @@ mod tests {
         for (wire, inject) in [
             (Wire::WebsocketJson, dropping),
             (Wire::Sbe, Inject::default()),
+            (Wire::SbeUdp(AckedPlan { harm }), Inject::default()),
             (Wire::Fix, Inject::default()),
             (Wire::Raw(bytes), Inject::default()),
+            (Wire::RawDatagrams(bytes), Inject::default()),
             (Wire::Requests(bytes), Inject::default()),
             (Wire::Bare(bytes), Inject::default()),
             (Wire::BareRequests(bytes), Inject::default()),

@@ -10,13 +10,15 @@ use serde::{Deserialize, Serialize};
 
 /// The dialect of orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Dialect {
     /// JSON in WebSocket text frames.
     #[default]
     Json,
     /// SBE over TCP.
     Sbe,
+    /// SBE over UDP, with acknowledgements.
+    SbeUdp,
     /// FIX 4.4.
     Fix,
 }
@@ -27,6 +29,7 @@ impl Dialect {
         match self {
             Dialect::Json => "json",
             Dialect::Sbe => "sbe",
+            Dialect::SbeUdp => "sbe-udp",
             Dialect::Fix => "fix",
         }
     }
@@ -56,7 +59,8 @@ pub struct Subject {
     /// Whether it and the exchange that is started for it speak TLS; so do all where the scenario's
     /// `tls` is set.
     pub tls: bool,
-    /// Dialect of its orders: `json`, `sbe` or `fix`. A client that lacks it ends with an error.
+    /// Dialect of its orders: `json`, `sbe`, `sbe-udp` or `fix`. A client that lacks it ends with
+    /// an error.
     pub dialect: Dialect,
     /// Whether the exchange that is started for it has a journal, and a follower.
     pub replicate: Replicate,

@@ -14,8 +14,10 @@ use crate::conduct::Entrant;
 use hdrhistogram::Histogram;
 use ipc_bench::judge::DisturbedShares;
 use plan::scenario::Measure;
+use plan::tables::subject::Dialect;
 use record::{ClientResult, ExchangeResult, Kind, MessageBytes};
 use std::collections::BTreeMap;
+use transport::acked::HEADER_BYTES;
 use transport::tls::RECORD_OVERHEAD_BYTES;
 
 /// Input of the integrity rules: one subject in one run.
@@ -133,12 +135,27 @@ pub(crate) struct Lengths {
 
 /// Lengths of these messages as TLS records, one each.
 fn as_records(plain: MessageBytes) -> MessageBytes {
-    let record = |bytes| bytes + RECORD_OVERHEAD_BYTES as u64;
+    longer(plain, RECORD_OVERHEAD_BYTES)
+}
+
+/// Lengths of these messages as acknowledged datagrams, one each. The echo over UDP sends nothing
+/// longer than what came, so a request is at least as long as its reply.
+fn as_datagrams(plain: MessageBytes) -> MessageBytes {
+    let datagram = longer(plain, HEADER_BYTES);
     MessageBytes {
-        order: record(plain.order),
-        order_reply: record(plain.order_reply),
-        cancel: record(plain.cancel),
-        cancel_reply: record(plain.cancel_reply),
+        order: datagram.order.max(datagram.order_reply),
+        cancel: datagram.cancel.max(datagram.cancel_reply),
+        ..datagram
+    }
+}
+
+fn longer(plain: MessageBytes, by: usize) -> MessageBytes {
+    let longer = |bytes| bytes + by as u64;
+    MessageBytes {
+        order: longer(plain.order),
+        order_reply: longer(plain.order_reply),
+        cancel: longer(plain.cancel),
+        cancel_reply: longer(plain.cancel_reply),
     }
 }
 
@@ -148,6 +165,10 @@ pub(crate) fn lengths(run: &Run, entrants: &[Entrant], floor: &Entrant) -> Optio
     let load = &run.measured.iter().find(|measured| measured.subject == *subject)?.result.load;
     let datagram = load.tick.first().map_or(0, |tick| tick.datagram_bytes);
     let plain = Some(load.message_bytes).filter(|bytes| bytes.order > 0)?;
-    let messages = if floor.has_tls { as_records(plain) } else { plain };
+    let messages = match floor.dialect {
+        Dialect::SbeUdp => as_datagrams(plain),
+        _ if floor.has_tls => as_records(plain),
+        _ => plain,
+    };
     Some(Lengths { messages, datagram })
 }

@@ -11,6 +11,7 @@ use plan::Scenario;
 use plan::faults::Inject;
 use plan::process::orders::{OrdersPlan, Wire};
 use plan::tables::replica::Failure;
+use plan::tables::subject::Dialect;
 use record::{ClientResult, Verdict, directory};
 use rustix::process::Pid;
 
@@ -70,7 +71,10 @@ fn wire(launch: &Launch, lengths: Option<Lengths>) -> Result<Wire, ConductError>
     match (launch.entrant.is_floor, lengths) {
         (false, _) => Ok(launch.entrant.dialect.into()),
         (true, Some(lengths)) if launch.entrant.is_bare => Ok(Wire::Bare(lengths.messages)),
-        (true, Some(lengths)) => Ok(Wire::Raw(lengths.messages)),
+        (true, Some(lengths)) => Ok(match launch.entrant.dialect {
+            Dialect::SbeUdp => Wire::RawDatagrams(lengths.messages),
+            _ => Wire::Raw(lengths.messages),
+        }),
         (true, None) => Err(launch.failed("no message lengths are known yet".to_owned())),
     }
 }

@@ -4,6 +4,7 @@ mod client_result;
 mod cost;
 pub(crate) mod observer;
 mod other_end;
+mod ports;
 pub(crate) mod process;
 pub(crate) mod replica;
 pub(crate) mod stderr;
@@ -22,9 +23,7 @@ use clock::Clock;
 use host::network::Networks;
 use noise::occupancy::Occupancy;
 use plan::Measure;
-use plan::process::exchange::{
-    BookPlan, End, ExchangePlan, FixPlan, FlowPlan, JournalPlan, PublishPlan,
-};
+use plan::process::exchange::{BookPlan, End, ExchangePlan, FlowPlan, JournalPlan, PublishPlan};
 use plan::tables::network::Protocol;
 use plan::tables::subject::Dialect;
 use plan::trust::Trust;
@@ -34,7 +33,6 @@ use rustix::process::Pid;
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::fs::File;
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -74,7 +72,7 @@ pub(crate) struct Launch<'a> {
 }
 
 /// An exchange's first line.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(crate) struct Ready {
     #[serde(rename = "listening")]
     pub address: String,
@@ -87,6 +85,9 @@ pub(crate) struct Ready {
     /// Where it accepts FIX.
     #[serde(default)]
     pub fix: Option<String>,
+    /// Where it takes SBE over UDP.
+    #[serde(default)]
+    pub sbe_udp: Option<String>,
     /// The stack below it, unless that is the kernel's.
     #[serde(default)]
     pub stack: Option<String>,
@@ -125,11 +126,12 @@ impl Launch<'_> {
                 let Conduct { connect, connect_floor, .. } = self.conduct;
                 let known = if self.entrant.is_floor { connect_floor } else { connect };
                 let address = known.clone().unwrap_or_default();
-                (None, Ready { address, clock: None, certificate: None, fix: None, stack: None })
+                (None, Ready { address, ..Ready::default() })
             }
         };
-        if let Some(fix) = ready.fix.take() {
-            ready.address = fix;
+        // An exchange is asked for one of them at most.
+        if let Some(port) = ready.fix.take().or(ready.sbe_udp.take()) {
+            ready.address = port;
         }
         let stack = ready.stack.as_ref().map(|stack| format!("exchange: {stack}"));
         if let Some(Standby { clients, .. }) = &standby {
@@ -186,10 +188,9 @@ impl Launch<'_> {
 
     fn exchange_plan(&self, market_data: MarketData, journal: Option<JournalPlan>) -> ExchangePlan {
         let spec = &self.conduct.scenario.exchange;
-        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
         let MarketData { feed, flow } = market_data;
         ExchangePlan {
-            listen: format!("{own}:0"),
+            listen: self.any_port(),
             backend: spec.backend.clone(),
             scheduling: spec.scheduling,
             cores: self.placed.exchange.iter().copied().take(1 + spec.gateways as usize).collect(),
@@ -209,7 +210,8 @@ impl Launch<'_> {
     /// Whether its messages are datagrams.
     pub(crate) fn has_datagrams(&self) -> bool {
         let scenario = &self.conduct.scenario;
-        scenario.kind == Measure::Network && scenario.request.protocol == Protocol::Udp
+        let asks = scenario.kind == Measure::Network && scenario.request.protocol == Protocol::Udp;
+        asks || self.entrant.is_floor && self.entrant.dialect == Dialect::SbeUdp
     }
 
     fn book_plan(&self, journal: Option<JournalPlan>) -> BookPlan {
@@ -225,27 +227,9 @@ impl Launch<'_> {
             fix: self.speaks_fix().then(|| self.fix_plan()),
             entry_hold_us: Some(spec.entry_hold_us).filter(|hold_us| *hold_us > 0),
             delivery_window_us: Some(spec.delivery_window_us).filter(|window_us| *window_us > 0),
+            sbe_udp: self.sbe_udp(),
             inject: spec.inject.clone(),
         }
-    }
-
-    fn speaks_fix(&self) -> bool {
-        self.entrant.dialect == Dialect::Fix && !self.entrant.is_floor
-    }
-
-    /// The FIX thread has the core behind the gateways'.
-    fn fix_plan(&self) -> FixPlan {
-        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
-        let gateways = self.conduct.scenario.exchange.gateways as usize;
-        FixPlan {
-            listen: format!("{own}:0"),
-            store: self.fix_store().display().to_string(),
-            core: self.placed.exchange.get(1 + gateways).copied(),
-        }
-    }
-
-    fn fix_store(&self) -> PathBuf {
-        self.path.join(format!("{:03}.{}.fix", self.number, self.entrant.name))
     }
 
     /// Ends the process at the other end; its last line.

@@ -49,6 +49,11 @@ pub(crate) struct ExchangeArguments {
     pub tls: TlsArguments,
     #[command(flatten)]
     pub fix: FixArguments,
+    /// Take orders in SBE over UDP on this address, too (port 0: the system chooses one). In plain
+    /// text
+    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(conflicts_with_all = ["echo", "gateways", "tls_certificate", "tls_self_signed"])]
+    pub sbe_udp: Option<String>,
     /// Maximum number of simultaneous connections
     #[arg(long, value_name = "N")]
     pub connections_max: Option<usize>,

@@ -38,10 +38,6 @@ fn run_both(client: &Path, options: &[&str], sets: &[&str]) -> Value {
     record(&only_run(&out))
 }
 
-fn text_of(done: &std::process::Output) -> String {
-    text(&done.stdout) + &text(&done.stderr)
-}
-
 fn of(record: &Value, subject: &str, kind: &str, figure: &str) -> u64 {
     series(record, subject, "order", kind)["pooled"][figure].as_u64().unwrap()
 }

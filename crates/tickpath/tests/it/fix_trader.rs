@@ -170,7 +170,3 @@ fn a_logon_that_nobody_answers_is_an_error_with_advice() {
     let why = trade(&server.port, &[]).unwrap_err();
     assert!(why.contains("without an answer to the Logon"), "{why}");
 }
-
-fn text_of(done: &std::process::Output) -> String {
-    text(&done.stdout) + &text(&done.stderr)
-}

@@ -22,7 +22,7 @@ fn a_kill_switch_over_json_holds_over_fix_and_sbe() {
     assert_eq!(over_fix.next().err(), None);
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let (mut over_sbe, _) = sbe::Client::new(stream.into(), "fund", (0, 0));
+    let (mut over_sbe, _) = sbe::Client::new(Box::new(stream), "fund", (0, 0));
     over_fix.ask(&fix::limit("f1", 1, "1")).has("150=0|11=f1");
     over_sbe.order("s1", Side::Buy);
     sbe::is(over_sbe.report(), (1, "booked", "s1"));

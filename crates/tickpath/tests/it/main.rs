@@ -46,6 +46,7 @@ mod replay;
 mod replicated;
 mod run;
 mod sbe;
+mod sbe_udp;
 mod second_hour;
 mod secure_replica;
 mod security;

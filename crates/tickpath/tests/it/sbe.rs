@@ -2,15 +2,17 @@
 //! after kill -9.
 
 use crate::support::*;
+use clock::Clock;
 use plan::trust::Trust;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
-use transport::Connection;
+use transport::acked;
 use transport::tls::Connector;
+use transport::{Blocking, Dialogue, StreamId, Streams};
 use wire::reply::Reply;
 use wire::request::{CreateOrder, Side};
 use wire::sbe::client::{Logon, encode_logon, encode_new_order, encode_status_request};
@@ -38,14 +40,17 @@ impl Exchange {
         Exchange { child, ready: serde_json::from_str(&line).unwrap() }
     }
 
-    fn connect(&self) -> Connection {
+    fn connect(&self) -> Box<dyn Blocking> {
+        if let Some(address) = self.ready["sbe_udp"].as_str() {
+            return Box::new(OverUdp::dial(address));
+        }
         let address = self.ready["listening"].as_str().unwrap();
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let Some(ca_pem) = self.ready["certificate"].as_str() else { return stream.into() };
+        let Some(ca_pem) = self.ready["certificate"].as_str() else { return Box::new(stream) };
         let name = Some("localhost".to_owned());
         let trust = Trust { ca_pem: Some(ca_pem.to_owned()), name, ..Trust::default() };
-        Connector::new(&trust, address).unwrap().connect(stream).unwrap()
+        Box::new(Connector::new(&trust, address).unwrap().connect(stream).unwrap())
     }
 }
 
@@ -56,8 +61,57 @@ impl Drop for Exchange {
     }
 }
 
+/// A connection over UDP, with a set of its own.
+pub struct OverUdp {
+    streams: Box<dyn Streams>,
+    id: StreamId,
+    clock: Clock,
+}
+
+impl OverUdp {
+    pub fn dial(address: &str) -> OverUdp {
+        let (server, clock) = (address.parse().unwrap(), Clock::calibrate());
+        let backend = transport::backend("block").unwrap();
+        let mut streams = acked::dialling(backend, server, Default::default(), clock).unwrap();
+        let id = streams.dial(server).unwrap();
+        OverUdp { streams, id, clock }
+    }
+
+    fn dialogue(&mut self) -> Dialogue<'_, dyn Streams> {
+        let OverUdp { streams, id, clock } = self;
+        let (id, clock, patience) = (*id, *clock, Duration::from_secs(20));
+        Dialogue { streams: &mut **streams, id, clock, patience, is_secure: false }
+    }
+}
+
+impl Read for OverUdp {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.dialogue().read(into)
+    }
+}
+
+impl Write for OverUdp {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        self.dialogue().write(from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Blocking for OverUdp {
+    fn set_patience(&mut self, _: Duration) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn is_secure(&self) -> bool {
+        false
+    }
+}
+
 pub struct Client {
-    stream: Connection,
+    stream: Box<dyn Blocking>,
     /// Bytes that were read; the first `gone` of them are done with.
     bytes: Vec<u8>,
     gone: usize,
@@ -69,7 +123,7 @@ pub struct Client {
 impl Client {
     /// Logs on to continue this session, from this report on.
     pub fn new(
-        stream: Connection,
+        stream: Box<dyn Blocking>,
         token: &'static str,
         (session, last_sequence): (u64, u64),
     ) -> (Client, LogonAccepted) {
@@ -184,6 +238,28 @@ fn trades_and_loses(more: &[&str], folder: &Path) {
 #[test]
 fn sessions_in_plain_text() {
     trades_and_loses(&[], tempfile::tempdir().unwrap().path());
+}
+
+#[test]
+fn sessions_over_udp() {
+    let options = ["--sbe-udp", "127.0.0.1:0"];
+    trades_and_loses(&options, tempfile::tempdir().unwrap().path());
+}
+
+/// A session is the account's, whatever carries it.
+#[test]
+fn a_session_from_udp_continues_over_tcp() {
+    let exchange = Exchange::start(&["--sbe-udp", "127.0.0.1:0"]);
+    let (mut client, first) = Client::new(exchange.connect(), "maker", (0, 0));
+    client.order("m1", Side::Buy);
+    is(client.report(), (1, "booked", "m1"));
+    drop(client);
+    let over_tcp = TcpStream::connect(exchange.ready["listening"].as_str().unwrap()).unwrap();
+    over_tcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let (mut client, again) = Client::new(Box::new(over_tcp), "maker", (first.session, 1));
+    assert_eq!((again.session, again.received_sequence, again.lost), (first.session, 1, 0));
+    client.order("m2", Side::Buy);
+    is(client.report(), (2, "booked", "m2"));
 }
 
 #[test]

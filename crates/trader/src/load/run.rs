@@ -3,7 +3,7 @@
 use crate::load::bulk::BulkFlows;
 use crate::load::card::{self, Card};
 use crate::load::desk::{Desk, Finished};
-use crate::load::dialler::{Dialler, dial, dial_datagrams, log_on, log_on_below};
+use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address, log_on, log_on_below};
 use crate::load::open_loop::{self, Agenda, SourceError};
 use crate::load::progress::Teller;
 use crate::load::redial::{self, Redial};
@@ -22,7 +22,8 @@ use host::measuring::{Measuring, MeasuringError, Report, Reporter};
 use host::processor::ProcessorMeter;
 use host::ptp::CardReader;
 use plan::backend;
-use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
+use plan::faults::DatagramHarm;
+use plan::process::orders::{AckedPlan, DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
 use record::cost::Processor;
 use record::progress::Second;
@@ -32,10 +33,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::echo::bare::Bare;
 use transport::tls::{HandshakeError, TlsError};
-use transport::{Connection, StreamId, Streams, inject};
+use transport::{Connection, StreamId, Streams, acked, inject};
 
 /// Time limit for connecting, and for each step of logging on.
 pub(super) const LOG_ON: Duration = Duration::from_secs(5);
+
+/// Time after which a message of a floor over datagrams is lost, ms.
+const FLOOR_PATIENCE_MS: u64 = 1_000;
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -180,10 +184,13 @@ fn measure(
     let lanes = plan.load.connections;
     match plan.wire {
         Wire::WebsocketJson => measure_over(plan, stop, clocks, WebSocket::new(plan), reporter),
-        Wire::Sbe => measure_over(plan, stop, clocks, Sbe::new(plan), reporter),
+        Wire::Sbe | Wire::SbeUdp(_) => measure_over(plan, stop, clocks, Sbe::new(plan), reporter),
         Wire::Fix => measure_over(plan, stop, clocks, Fix::new(plan, clock), reporter),
         Wire::Raw(bytes) | Wire::Requests(bytes) => {
             measure_over(plan, stop, clocks, Raw::new(bytes, lanes, false), reporter)
+        }
+        Wire::RawDatagrams(bytes) => {
+            measure_over(plan, stop, clocks, Raw::new(bytes, lanes, true), reporter)
         }
         Wire::Datagrams(DatagramPlan { bytes, .. }) => {
             let raw = Raw::new(bytes, lanes, true).stamped(given.is_some());
@@ -224,7 +231,7 @@ fn measure_over<E: OrderProtocol>(
     if plan.wire.is_requests() {
         desk = desk.of_requests();
     }
-    if let Some(DatagramPlan { patience_ms, .. }) = datagrams(plan) {
+    if let Some(Flows { patience_ms, .. }) = flows(plan) {
         let rate_per_second = if is_open { plan.load.rate_per_second } else { 0.0 };
         let patience_ns = patience_ms * 1_000_000;
         let directions = one_way::directions(plan.wire, two_clocks.as_ref());
@@ -288,20 +295,23 @@ fn open_streams<E: OrderProtocol>(
 ) -> Result<(Box<dyn Streams>, Vec<StreamId>), TraderError> {
     let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
     let backend = transport::backend(&plan.backend)?;
-    let datagrams = datagrams(plan);
-    let streams = match datagrams {
-        None => backend.open(clock),
-        Some(_) => backend.open_flows(clock),
+    let flows = flows(plan);
+    let streams = match (plan.wire, flows) {
+        (Wire::SbeUdp(AckedPlan { harm }), _) => {
+            first_address(target).and_then(|server| acked::dialling(backend, server, harm, clock))
+        }
+        (_, None) => backend.open(clock),
+        (_, Some(_)) => backend.open_flows(clock),
     };
     let mut streams = streams.map_err(open_failed)?;
     // Below TLS and the harm on purpose: it needs the sockets themselves.
     if plan.load.stamp_every > 0 {
         streams = transport::stamped::around(streams, clock, backend.row.spins);
     }
-    let dialler = Dialler::new(target, plan.tls.as_ref())?.over_datagrams(datagrams.is_some());
+    let dialler = Dialler::new(target, plan.tls.as_ref())?.over_datagrams(flows.is_some());
     let streams = dialler.around(streams, clock);
     let mut streams = inject::around(streams, &plan.inject, clock);
-    if let Some(harm) = datagrams.map(|datagrams| datagrams.harm).filter(|harm| !harm.is_none()) {
+    if let Some(harm) = flows.map(|flows| flows.harm).filter(|harm| !harm.is_none()) {
         streams = inject::harmed(streams, harm);
     }
     let mut ids = Vec::new();
@@ -309,7 +319,8 @@ fn open_streams<E: OrderProtocol>(
         if stop.load(Ordering::Relaxed) {
             return Err(TraderError::Interrupted);
         }
-        let added = match backend::is_below(&plan.backend) {
+        let dials = backend::is_below(&plan.backend) || matches!(plan.wire, Wire::SbeUdp(_));
+        let added = match dials {
             true => log_on_below(&mut *streams, plan, lane, entry, clock),
             false => {
                 log_on(&dialler, plan, lane, entry).and_then(|connection| streams.add(connection))
@@ -321,9 +332,21 @@ fn open_streams<E: OrderProtocol>(
     Ok((streams, ids))
 }
 
-fn datagrams(plan: &OrdersPlan) -> Option<DatagramPlan> {
+/// Flows of datagrams without acknowledgements.
+#[derive(Clone, Copy)]
+struct Flows {
+    patience_ms: u64,
+    harm: DatagramHarm,
+}
+
+fn flows(plan: &OrdersPlan) -> Option<Flows> {
     match plan.wire {
-        Wire::Datagrams(datagrams) => Some(datagrams),
+        Wire::Datagrams(DatagramPlan { patience_ms, harm, .. }) => {
+            Some(Flows { patience_ms, harm })
+        }
+        Wire::RawDatagrams(_) => {
+            Some(Flows { patience_ms: FLOOR_PATIENCE_MS, harm: DatagramHarm::default() })
+        }
         _ => None,
     }
 }

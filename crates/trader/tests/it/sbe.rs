@@ -1,8 +1,9 @@
 //! A load in SBE against a real exchange.
 
-use crate::ends::{quiet_exchange, quiet_exchange_with};
+use crate::ends::{quiet_exchange, quiet_exchange_over_udp, quiet_exchange_with};
 use clock::Clock;
-use plan::process::orders::{OrdersPlan, Wire};
+use plan::faults::DatagramHarm;
+use plan::process::orders::{AckedPlan, OrdersPlan, Wire};
 use plan::tables::load::{Load, Model};
 use record::MessageBytes;
 use std::sync::atomic::AtomicBool;
@@ -29,15 +30,34 @@ fn plan(target: &str, directory: &tempfile::TempDir, load: Load) -> OrdersPlan {
 
 #[test]
 fn every_order_is_acknowledged_in_both_models() {
-    let (end, directory) = (quiet_exchange(Clock::calibrate()), tempfile::tempdir().unwrap());
+    let end = quiet_exchange(Clock::calibrate());
+    are_acknowledged(&end.target, Wire::Sbe, 2_000.0, 300);
+}
+
+#[test]
+fn every_order_is_acknowledged_over_udp() {
+    let end = quiet_exchange_over_udp(Clock::calibrate());
+    are_acknowledged(&end.target, Wire::SbeUdp(AckedPlan::default()), 2_000.0, 300);
+}
+
+/// A bad network costs time, and no order.
+#[test]
+fn every_order_is_acknowledged_over_udp_with_harm() {
+    let end = quiet_exchange_over_udp(Clock::calibrate());
+    let harm = DatagramHarm { drop_every: 10, duplicate_every: 7, reorder_every: 9 };
+    are_acknowledged(&end.target, Wire::SbeUdp(AckedPlan { harm }), 500.0, 20);
+}
+
+fn are_acknowledged(target: &str, wire: Wire, rate_per_second: f64, least: u64) {
+    let directory = tempfile::tempdir().unwrap();
     for model in [Model::Open, Model::PingPong] {
-        let (rate_per_second, accounts, connections) = (2_000.0, 3, 3);
+        let (accounts, connections) = (3, 3);
         let load = Load { model, rate_per_second, accounts, connections, ..Load::default() };
-        let plan = plan(&end.target, &directory, load);
+        let plan = OrdersPlan { wire, ..plan(target, &directory, load) };
         let result = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
         assert!(result.complete, "{:?}", result.failures);
         let load = &result.load;
-        assert!(load.sent > 300, "{load:?}");
+        assert!(load.sent > least, "{load:?}");
         assert_eq!(
             (load.received, load.lost, load.rejected, load.unexpected),
             (load.sent, 0, 0, 0)

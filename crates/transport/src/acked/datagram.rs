@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   handshake   0 CRC   4 kind   5 version   6 zeros   8 token   16 cookie, or the connection   48
-//!   others      0 CRC   4 kind   5 flags     6 room    8 connection   16 sequence   24 ack   32 bytes
+//!   others      0 CRC   4 kind   5 flags     6 room    8 connection   16 sequence   24 ack   32 …
 //! ```
 //!
 //! The CRC-32C is over all that follows it.
@@ -98,7 +98,7 @@ impl Handshake {
     }
 }
 
-/// What stands before the payload of the other kinds.
+/// The bytes before the payload of the other kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Its kind: one of the last three.
@@ -122,7 +122,7 @@ impl Header {
     #[inline]
     pub fn seal(&self, datagram: &mut [u8]) {
         datagram[KIND_AT] = self.kind as u8;
-        datagram[5] = ENDS * u8::from(self.ends) | GAP * u8::from(self.gap);
+        datagram[5] = (ENDS * u8::from(self.ends)) | (GAP * u8::from(self.gap));
         datagram[6..8].copy_from_slice(&self.room.to_le_bytes());
         datagram[CONNECTION_AT..SEQUENCE_AT].copy_from_slice(&self.connection.to_le_bytes());
         datagram[SEQUENCE_AT..ACK_AT].copy_from_slice(&self.sequence.to_le_bytes());
@@ -140,9 +140,9 @@ fn seal(datagram: &mut [u8]) {
 /// A datagram that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram<'a> {
-    /// Of the handshake.
+    /// A datagram of the handshake.
     Handshake(Handshake),
-    /// Of a connection, with its payload: empty but in `Data`.
+    /// A datagram of a connection, with its payload: empty but in `Data`.
     Connection(Header, &'a [u8]),
 }
 

@@ -8,7 +8,7 @@ pub const HANDSHAKE_NS: u64 = 5_000_000_000;
 /// A question without an answer is asked again after this time, ns; then after twice as long.
 const AGAIN_NS: u64 = 50_000_000;
 
-/// What came of a handshake.
+/// The state of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DialStep {
     /// It goes on.

@@ -10,7 +10,7 @@ pub(super) struct PeerLane {
     pub writable: bool,
 }
 
-/// What a stream is.
+/// The kind of a stream.
 #[derive(Clone, Copy)]
 pub(super) enum Lane {
     Free,

@@ -2,7 +2,7 @@
 //!
 //! - Every datagram acknowledges all that arrived in order. An answer carries the acknowledgement
 //!   of its question, so that orders and their replies need no other datagrams.
-//! - What is not acknowledged in time is sent again, at growing intervals.
+//! - A datagram that is not acknowledged in time is sent again, at growing intervals.
 //! - Both sides show that they live, and a side that is silent is given up.
 
 use crate::acked::datagram::{HEADER_BYTES, Header, Kind, PAYLOAD_BYTES_MAX};

@@ -78,11 +78,10 @@ pub fn liar(data: &[u8]) {
             sequence: u64::from(sequence) << (flags & 4),
             ack: u64::from(ack) << (flags & 8),
         };
-        let payload =
-            &vec![kind; usize::from(length) * 5][..PAYLOAD_BYTES_MAX.min(usize::from(length) * 5)];
+        let payload = vec![kind; PAYLOAD_BYTES_MAX.min(usize::from(length) * 5)];
         came_bytes += payload.len();
-        peer.receive(&header, payload, now_ns, &mut send);
-        now_ns += u64::from(time) << (act >> 2 & 31);
+        peer.receive(&header, &payload, now_ns, &mut send);
+        now_ns += u64::from(time) << ((act >> 2) & 31);
         peer.poll(now_ns, &mut send);
         match act % 4 {
             0 => {

@@ -1,4 +1,4 @@
-//! What arrives: datagrams in any order in, bytes in order out.
+//! The receiving side: datagrams in any order in, bytes in order out.
 
 use crate::acked::datagram::PAYLOAD_BYTES_MAX;
 use crate::acked::send::WINDOW_DATAGRAMS;

@@ -1,4 +1,4 @@
-//! What was sent, until it is acknowledged.
+//! The sending side: datagrams are kept until they are acknowledged.
 
 use crate::acked::datagram::{DATAGRAM_BYTES_MAX, HEADER_BYTES};
 

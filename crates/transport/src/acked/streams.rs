@@ -198,7 +198,7 @@ impl AckedStreams {
                 }
             }
             match received {
-                // Of another connection.
+                // It belongs to another connection.
                 Some(n) => {
                     self.take(n, server, now_ns);
                 }

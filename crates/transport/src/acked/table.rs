@@ -1,7 +1,7 @@
 //! A place for each peer of a socket, and the server's side of the handshake.
 //!
-//! Of an address that has not returned its cookie nothing is kept, and nothing longer than its
-//! question goes there.
+//! The table keeps nothing of an address that has not returned its cookie, and sends nothing longer
+//! than its question there.
 
 use crate::acked::datagram::{Datagram, Handshake, Kind};
 use crate::acked::peer::Peer;
@@ -34,7 +34,7 @@ pub enum Heard {
 pub struct TableCounts {
     /// Cookies given.
     pub challenged: u64,
-    /// Cookies not given, for [`CHALLENGES_PER_SECOND_MAX`](crate::cookie::CHALLENGES_PER_SECOND_MAX).
+    /// Cookies not given, for [the limit](crate::cookie::CHALLENGES_PER_SECOND_MAX).
     pub unchallenged: u64,
     /// Connections given.
     pub accepted: u64,
@@ -71,7 +71,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of a socket that accepts connections, or of one that makes them.
+    /// The table of a socket that accepts connections, or of one that makes them.
     ///
     /// # Errors
     /// If the system gives no random numbers.
@@ -271,7 +271,7 @@ impl Table {
             send(&Handshake::new(Kind::Full, token, Cookie::default()).encode(), from);
             return Heard::Nothing;
         };
-        let connection = random >> PLACE_BITS << PLACE_BITS | place as u64;
+        let connection = ((random >> PLACE_BITS) << PLACE_BITS) | place as u64;
         let peer = Peer::new(connection, now_ns);
         self.places[place] = Some(Place { peer, address: from, token, lingers_until_ns: None });
         self.counts.accepted += 1;

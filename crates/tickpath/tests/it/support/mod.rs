@@ -25,6 +25,11 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// All that a process said.
+pub fn text_of(done: &Output) -> String {
+    text(&done.stdout) + &text(&done.stderr)
+}
+
 /// A scenario that is over in a few seconds. The backend blocks: tests share their cores with
 /// whatever else runs.
 pub const SHORT: &[&str] = &[

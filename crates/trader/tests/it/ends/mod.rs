@@ -18,6 +18,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use transport::acked;
 use transport::datagram::{DatagramSender, SendOptions};
 use transport::echo::Echo;
 use transport::echo::ticker::{TickerEcho, TickerSettings};
@@ -112,6 +113,24 @@ pub fn quiet_exchange_with(limits: exchange::Limits, clock: Clock) -> End {
         let limits = exchange.limits().serve();
         (exchange, limits)
     })
+}
+
+/// As [`quiet_exchange`], over UDP.
+pub fn quiet_exchange_over_udp(clock: Clock) -> End {
+    let socket = acked::bind("127.0.0.1:0").unwrap();
+    let target = socket.local_addr().unwrap().to_string();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let thread = std::thread::spawn(move || {
+        let config = Config { start_book: StartBook::Empty, ..Config::default() };
+        let mut exchange = Exchange::new(config).unwrap();
+        let limits = exchange.limits().serve();
+        let backend = transport::backend("block").unwrap();
+        let counts = acked::SharedCounts::default();
+        let mut streams = acked::beside(backend, socket, clock, counts).unwrap();
+        serve(&mut *streams, &mut exchange, limits, clock, &stopped).unwrap();
+    });
+    End { target, stop, thread: Some(thread) }
 }
 
 /// The other end of a floor of orders, with faults in its writes.

@@ -9,7 +9,7 @@ fn address(port: u16) -> SocketAddr {
     ([192, 0, 2, 7], port).into()
 }
 
-/// What a table answers to a datagram from there.
+/// The answers of a table to a datagram from there.
 fn say(table: &mut Table, bytes: &[u8], from: SocketAddr, now_ns: u64) -> (Heard, Vec<Vec<u8>>) {
     let mut out = Vec::new();
     let heard = table.receive(bytes, from, now_ns, &mut |datagram, to| {
@@ -122,7 +122,7 @@ fn a_forged_reset_ends_nothing() {
         header.seal(&mut bytes);
         bytes
     };
-    for (number, from) in [(connection ^ 1 << 40, address(1)), (connection, address(2))] {
+    for (number, from) in [(connection ^ (1 << 40), address(1)), (connection, address(2))] {
         assert_eq!(say(&mut table, &reset(number), from, SECOND), (Heard::Nothing, Vec::new()));
         assert_eq!(table.peer(place).unwrap().0.end(), None);
     }
