@@ -141,7 +141,7 @@ impl Client {
     }
 }
 
-/// A datagram of a connection that there is not.
+/// A datagram that names an unknown connection.
 fn forged(kind: Kind, connection: u64) -> Vec<u8> {
     let mut datagram = vec![0; HEADER_BYTES + usize::from(kind == Kind::Data)];
     let header = Header { kind, ends: false, gap: true, room: 64, connection, sequence: 0, ack: 0 };

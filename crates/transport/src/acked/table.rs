@@ -42,7 +42,7 @@ pub struct TableCounts {
     pub full: u64,
     /// Requests for a connection with a cookie that is too old, or not of that address.
     pub bad_cookies: u64,
-    /// Datagrams of connections that there are not, or not from there.
+    /// Datagrams that name an unknown connection, or come from another address than its peer's.
     pub strangers: u64,
     /// Datagrams that are damaged, or not ours, or make no sense.
     pub malformed: u64,
