@@ -109,9 +109,7 @@ fn record(
     }
     if let Some(hold_ns) = hold_ns {
         message.releases().for_each(|ns| put(10, ns));
-        for (_, ns) in message.copies().filter(|(_, ns)| *ns > hold_ns) {
-            put(12, ns - hold_ns);
-        }
+        late(message, hold_ns).for_each(|ns| put(12, ns - hold_ns));
     }
     // Without the copy that was lost nobody knows how late the last one was.
     if !message.is_whole() {
@@ -127,6 +125,12 @@ fn record(
     put(2, scratch[(scratch.len() - 1) / 2]);
     put(3, first);
     put(5, last - first);
+}
+
+/// Arrivals of the copies that came after their release, ns after sending.
+fn late<'a>(message: &'a Message<'_>, hold_ns: u64) -> impl Iterator<Item = u64> + 'a {
+    let arrivals = message.copies().map(|(_, ns)| ns);
+    arrivals.filter(move |ns| hold::release(0, hold_ns, *ns).is_late)
 }
 
 /// The smallest hold with which a share `fair` of the messages reaches everybody at once, ns.
@@ -168,8 +172,7 @@ impl Ranks {
         if let Some(FanOutHeld { hold_ns: Some(hold_ns), simultaneous, late, .. }) =
             &mut self.applied
         {
-            let is_late = |(_, ns): &(usize, u64)| hold::release(0, *hold_ns, *ns).is_late;
-            let late_here = message.copies().filter(is_late).count() as u64;
+            let late_here = self::late(message, *hold_ns).count() as u64;
             *late += late_here;
             *simultaneous += u64::from(message.is_whole() && late_here == 0);
         }

@@ -5,6 +5,7 @@ use clock::Clock;
 use plan::backend as rows;
 use serde_json::{Value, json};
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::PoisonError;
 use transport::Streams;
 use transport::acked::{self, SharedCounts};
 
@@ -45,7 +46,7 @@ impl SbeUdp {
 
 /// The counts as an exchange's last line has them.
 pub(crate) fn as_json(counts: &SharedCounts) -> Value {
-    let counts = counts.lock().map(|counts| *counts).unwrap_or_default();
+    let counts = *counts.lock().unwrap_or_else(PoisonError::into_inner);
     json!({
         "peers": counts.accepted,
         "challenged": counts.challenged,

@@ -20,13 +20,15 @@ use wire::sbe::exchange::{ExchangeMessage, LogonAccepted, Names, decode_exchange
 use wire::sbe::split;
 use wire::{ClientId, Decimal};
 
-struct Exchange {
-    child: Child,
-    ready: Value,
+/// An exchange, ended with the value.
+pub struct Exchange {
+    pub child: Child,
+    /// Its first line.
+    pub ready: Value,
 }
 
 impl Exchange {
-    fn start(more: &[&str]) -> Exchange {
+    pub fn start(more: &[&str]) -> Exchange {
         let mut child = tickpath()
             .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block", "--book", "empty"])
             .arg("--any-token")

@@ -1,9 +1,10 @@
 //! SBE over UDP as whole processes: judged in a run like the other dialects; either end killed.
 
+use crate::sbe::Exchange;
 use crate::support::*;
 use rustix::process::Signal;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::Read;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 use transport::acked::HEADER_BYTES;
@@ -48,26 +49,19 @@ fn orders_in_sbe_over_udp_are_judged_like_the_others() {
     }
 }
 
-fn exchange() -> (Child, String) {
-    let mut child = tickpath()
-        .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block", "--book", "empty"])
-        .args(["--any-token", "--sbe-udp", "127.0.0.1:0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let ready: Value = serde_json::from_str(&line).unwrap();
-    (child, ready["sbe_udp"].as_str().unwrap().to_owned())
+fn exchange() -> (Exchange, String) {
+    let exchange = Exchange::start(&["--sbe-udp", "127.0.0.1:0"]);
+    let address = exchange.ready["sbe_udp"].as_str().unwrap().to_owned();
+    (exchange, address)
 }
 
-fn trader(address: &str, hlog: &std::path::Path) -> Child {
+/// A trader that runs for so long.
+fn trader(address: &str, hlog: &std::path::Path, seconds: f64) -> Child {
     tickpath()
         .args(["trade", "ping-pong", "--quiet", "--connect", address, "--hlog"])
         .arg(hlog)
         .args(["--set", "subject.rust.dialect=sbe-udp", "--set", "subject.rust.backend=block"])
-        .args(["--set", "exchange.start=false", "--set", "seconds=60"])
+        .args(["--set", "exchange.start=false", "--set", &format!("seconds={seconds}")])
         .args(["--set", "load.accounts=1", "--set", "load.connections=1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -81,11 +75,11 @@ fn a_trader_ends_when_its_exchange_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let (mut exchange, address) = exchange();
     let hlog = folder.path().join("1.hlog");
-    let trader = trader(&address, &hlog);
+    let trader = trader(&address, &hlog, 60.0);
     // It has logged on by then, or finds no exchange: either way it ends.
     std::thread::sleep(Duration::from_secs(2));
-    signal(exchange.id(), Signal::KILL);
-    exchange.wait().unwrap();
+    signal(exchange.child.id(), Signal::KILL);
+    exchange.child.wait().unwrap();
     let done = trader.wait_with_output().unwrap();
     let said = text_of(&done);
     assert!(!done.status.success(), "{said}");
@@ -96,24 +90,18 @@ fn a_trader_ends_when_its_exchange_is_killed() {
 #[test]
 fn an_exchange_goes_on_when_a_trader_is_killed() {
     let folder = tempfile::tempdir().unwrap();
-    let (exchange, address) = exchange();
-    let mut killed = trader(&address, &folder.path().join("1.hlog"));
+    let (mut exchange, address) = exchange();
+    let mut killed = trader(&address, &folder.path().join("1.hlog"), 60.0);
     std::thread::sleep(Duration::from_secs(2));
     signal(killed.id(), Signal::KILL);
     killed.wait().unwrap();
-    let short = tickpath()
-        .args(["trade", "ping-pong", "--quiet", "--connect", &address, "--hlog"])
-        .arg(folder.path().join("2.hlog"))
-        .args(["--set", "subject.rust.dialect=sbe-udp", "--set", "subject.rust.backend=block"])
-        .args(["--set", "exchange.start=false", "--set", "seconds=0.5"])
-        .args(["--set", "load.accounts=1", "--set", "load.connections=1"])
-        .output()
-        .unwrap();
+    let short = trader(&address, &folder.path().join("2.hlog"), 0.5);
+    let short = short.wait_with_output().unwrap();
     assert!(short.status.success(), "{}", text_of(&short));
-    signal(exchange.id(), Signal::TERM);
-    let done = exchange.wait_with_output().unwrap();
-    let last = text(&done.stdout);
-    let result: Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
+    signal(exchange.child.id(), Signal::TERM);
+    let mut said = String::new();
+    exchange.child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let result: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
     assert_eq!(result["counts"]["sbe_udp"]["peers"], 2, "{result}");
 }
 
