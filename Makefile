@@ -2,6 +2,9 @@
 .PHONY: run install test cloud demo-cloud peers cluster feed clients dpdk jmh codecs dist lint setup
 
 CARGO ?= cargo
+# A test that fails is run once more, and named if it passes then; it is a defect all the same.
+MVN = mvn --batch-mode --no-transfer-progress -Dsurefire.rerunFailingTestsCount=1
+CTEST = ctest --output-on-failure --repeat until-pass:2
 
 # Builds, runs the main scenario, prints the table, leaves the record in runs/.
 run: setup
@@ -38,8 +41,8 @@ demo-cloud:
 # Java's rings and queue, for scenarios/peers: built and tested.
 peers:
 	@./scripts/setup java
-	mvn --batch-mode --no-transfer-progress --file clients/java-ipc/pom.xml package
-	mvn --batch-mode --no-transfer-progress --file clients/java-fix/pom.xml package
+	$(MVN) --file clients/java-ipc/pom.xml package
+	$(MVN) --file clients/java-fix/pom.xml package
 
 # A member of an Aeron Cluster with the engine as a library: built and tested. With
 # CLUSTER_PHASE=test without the tests that start and kill clusters, which take a minute.
@@ -47,7 +50,7 @@ CLUSTER_PHASE ?= package
 cluster: setup
 	@./scripts/setup java
 	$(CARGO) build --release --locked -p engine-abi
-	mvn --batch-mode --no-transfer-progress --file clients/java-cluster/pom.xml $(CLUSTER_PHASE)
+	$(MVN) --file clients/java-cluster/pom.xml $(CLUSTER_PHASE)
 	cp target/release/libengine_abi.so clients/java-cluster/target/
 
 # The feed's codecs for Java and C++: built and tested; and a check that Rust's match the schema.
@@ -55,21 +58,21 @@ feed: setup
 	@./scripts/setup java
 	@./scripts/setup cpp
 	@./scripts/codecs check
-	mvn --batch-mode --no-transfer-progress --file clients/feed/pom.xml test
+	$(MVN) --file clients/feed/pom.xml test
 	cmake -S clients/feed/cpp -B clients/feed/target/cpp-build
 	cmake --build clients/feed/target/cpp-build
-	ctest --test-dir clients/feed/target/cpp-build --output-on-failure
+	$(CTEST) --test-dir clients/feed/target/cpp-build
 
 # The clients in other languages: built and tested.
 clients:
 	@./scripts/setup cpp
 	@./scripts/setup cpp-client
 	@./scripts/setup java
-	mvn --batch-mode --no-transfer-progress --file clients/feed/pom.xml generate-sources
+	$(MVN) --file clients/feed/pom.xml generate-sources
 	cmake -S clients/cpp -B clients/cpp/target/build
 	cmake --build clients/cpp/target/build --parallel
-	ctest --test-dir clients/cpp/target/build --output-on-failure
-	mvn --batch-mode --no-transfer-progress --file clients/java/pom.xml package
+	$(CTEST) --test-dir clients/cpp/target/build
+	$(MVN) --file clients/java/pom.xml package
 
 # Benchmarks of the Java client's codec; JMH="…" replaces the arguments.
 JMH ?= -prof gc
