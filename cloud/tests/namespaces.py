@@ -48,6 +48,19 @@ def tickpath():
     return str(found) if found else shutil.which("tickpath")
 
 
+def need_subnet():
+    """Raises where a bridge has the subnet: with two of them no host of the second is reached."""
+    words = ["ip", "-oneline", "route", "show", f"{SUBNET}.0/24"]
+    routes = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    if taken := re.search(r"\bdev (\S+)", routes):
+        tag = taken[1]
+        raise RuntimeError(
+            f"{SUBNET}.0/24 is at {tag}: of tests that run now, or that were killed. Wait for "
+            f"them, or remove what is left: ip link del {tag}; "
+            f"for n in $(ip netns list | grep -o '^{tag}-[0-9]*'); do ip netns del $n; done"
+        )
+
+
 class Hosts:
     """Namespaces in the making of `World`: it starts and ends hosts as the fake says."""
 
@@ -65,6 +78,7 @@ class Hosts:
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.directory / name))
         shutil.copy(self.directory / "id.pub", self.directory / "authorized_keys")
         Path("/run/sshd").mkdir(exist_ok=True)
+        need_subnet()
         run("ip", "link", "add", self.tag, "type", "bridge")
         run("ip", "addr", "add", f"{SUBNET}.254/24", "dev", self.tag)
         run("ip", "link", "set", self.tag, "up")

@@ -116,6 +116,19 @@ impl Clock {
         self.origin_ns + ((elapsed as u128 * self.ns_per_count as u128) >> 32) as u64
     }
 
+    /// A stamp of another clock of this machine on this one, exact to a count and a nanosecond;
+    /// `None` if that clock reads another counter, or the stamp is before its beginning.
+    pub fn stamp_of(&self, theirs: &Clock, ns: u64) -> Option<u64> {
+        let elapsed_ns =
+            ns.checked_sub(theirs.origin_ns).filter(|_| self.source == theirs.source)?;
+        let elapsed = (u128::from(elapsed_ns) << 32).div_ceil(u128::from(theirs.ns_per_count));
+        let count = theirs.origin_count.wrapping_add(u64::try_from(elapsed).ok()?);
+        // The other clock may have begun before this one.
+        let from_ours = count.wrapping_sub(self.origin_count).cast_signed();
+        let ns = (i128::from(from_ours) * i128::from(self.ns_per_count)) >> 32;
+        u64::try_from(i128::from(self.origin_ns) + ns).ok()
+    }
+
     /// Whether this machine has the counter. A clock that another machine wrote may name one that
     /// it has not.
     pub fn is_readable(&self) -> bool {
@@ -314,6 +327,30 @@ mod tests {
             assert!(now >= last);
             last = now;
         }
+    }
+
+    /// Two processes calibrate at different times, and get rates that differ a little.
+    #[test]
+    fn a_stamp_of_another_clock_is_that_of_the_same_count() {
+        let clock = |ns_per_count, origin_count, origin_ns| Clock {
+            source: Source::Tsc,
+            ns_per_count,
+            origin_count,
+            origin_ns,
+        };
+        let ours = clock(1_431_655_765, 3_000_000, 1_000_000);
+        let theirs = clock(1_431_662_000, 9_000_000_000, 3_000_000_700);
+        for count in [9_000_000_000, 9_000_000_001, 9_123_456_789, 900_000_000_000] {
+            let stamp = ours.stamp_of(&theirs, theirs.ns_of(count)).unwrap();
+            assert!(stamp.abs_diff(ours.ns_of(count)) <= 1, "{count}");
+            // From before the origin of the clock that it is converted to.
+            let later = clock(1_431_662_000, 950_000_000_000, 400_000_000_000_000);
+            let back = ours.stamp_of(&later, later.stamp_of(&ours, ours.ns_of(count)).unwrap());
+            assert!(back.is_none_or(|back| back.abs_diff(ours.ns_of(count)) <= 2), "{back:?}");
+        }
+        assert_eq!(ours.stamp_of(&theirs, 5), None);
+        let raw = Clock { source: Source::MonotonicRaw, ..theirs };
+        assert_eq!(ours.stamp_of(&raw, 4_000_000_000), None);
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Tally {
         for (number, (gap, parts)) in gaps.iter().zip(parts).enumerate() {
             let mut look_ns = look_ns;
             for part in parts {
-                // A usual look takes this time anyway; the largest part is not charged for it.
+                // A usual look is not lost time: the first part, the largest, is shorter by it.
                 let lost_ns = part.length_ns.saturating_sub(std::mem::take(&mut look_ns));
                 kept_ns += lost_ns;
                 let entry = Entry { core, start_ns: gap.start_ns, lost_ns };

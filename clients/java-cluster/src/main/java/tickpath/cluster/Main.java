@@ -22,7 +22,7 @@ public final class Main {
     static final String LIBRARY = "tickpath.engine";
 
     /** The parent of the media driver's directory, which is memory of this machine. */
-    private static final Path MEMORY = Path.of("/dev/shm");
+    static final Path MEMORY = Path.of("/dev/shm");
 
     /** After a kill, Aeron takes the files of the dead process for a live one's for 10 s. */
     private static final long START_SECONDS_MAX = 15;
@@ -93,8 +93,16 @@ public final class Main {
         final long gateway = (long) positive("GATEWAY", arguments[2], GATEWAY_MAX);
         final double rate = positive("RATE", arguments[4], RATE_MAX);
         final double seconds = positive("SECONDS", arguments[5], SECONDS_MAX);
-        try (Measure measure = new Measure(cluster, gateway, arguments[3])) {
+        final AtomicBoolean interrupted = new AtomicBoolean();
+        final CountDownLatch closed = new CountDownLatch(1);
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            interrupted.set(true);
+            await(closed);
+        }));
+        try (Measure measure = new Measure(cluster, gateway, arguments[3], interrupted::get)) {
             out.println(measure.run(rate, WARM_UP_SECONDS, seconds));
+        } finally {
+            closed.countDown();
         }
         return ExitStatus.COMPLETE;
     }

@@ -8,6 +8,7 @@ import io.aeron.driver.ThreadingMode;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.HdrHistogram.Histogram;
 import org.agrona.CloseHelper;
 import org.agrona.DirectBuffer;
@@ -33,6 +34,9 @@ final class Measure implements AutoCloseable {
     /** Samples beyond a percentile, without which it is not printed. */
     private static final int BEYOND_MIN = 10;
 
+    /** Whether to end before the schedule does. */
+    private final BooleanSupplier interrupted;
+
     private final MediaDriver driver;
     private final Aeron aeron;
     private final Gateway gateway;
@@ -52,11 +56,11 @@ final class Measure implements AutoCloseable {
      *
      * @param id of the gateway
      * @param host where the cluster reaches this machine
+     * @param interrupted asked again and again: whether to end before the schedule does
      */
-    Measure(final ClusterFile cluster, final long id, final String host) {
-        final String directory = Path.of("/dev/shm")
-                .resolve("tickpath-cluster-gateway-" + ProcessHandle.current().pid() + "-" + id)
-                .toString();
+    Measure(final ClusterFile cluster, final long id, final String host, final BooleanSupplier interrupted) {
+        this.interrupted = interrupted;
+        final String directory = memory(ProcessHandle.current().pid(), id).toString();
         driver = MediaDriver.launch(new MediaDriver.Context()
                 .aeronDirectoryName(directory)
                 .dirDeleteOnStart(true)
@@ -65,6 +69,11 @@ final class Measure implements AutoCloseable {
                 .termBufferSparseFile(true));
         aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(directory));
         gateway = new Gateway(id, aeron, cluster, host, this::onReply);
+    }
+
+    /** The directory of a gateway's media driver. */
+    static Path memory(final long process, final long id) {
+        return Main.MEMORY.resolve("tickpath-cluster-gateway-" + process + "-" + id);
     }
 
     /**
@@ -88,6 +97,7 @@ final class Measure implements AutoCloseable {
             final long dueNs = begin + (long) (message * SECOND_NS / ratePerSecond);
             while (System.nanoTime() - dueNs < 0) {
                 gateway.poll();
+                unlessInterrupted();
             }
             order = give(order, message >= warmUp ? dueNs : 0);
         }
@@ -104,7 +114,14 @@ final class Measure implements AutoCloseable {
         return answered;
     }
 
-    private static void beforeDeadline(final long deadlineNs, final String otherwise) throws ClientException {
+    private void unlessInterrupted() throws ClientException {
+        if (interrupted.getAsBoolean()) {
+            throw new ClientException("interrupted after " + answered + " measured replies: there is no result");
+        }
+    }
+
+    private void beforeDeadline(final long deadlineNs, final String otherwise) throws ClientException {
+        unlessInterrupted();
         if (System.nanoTime() - deadlineNs > 0) {
             throw new ClientException(otherwise + ": see the members' stderr");
         }

@@ -2,10 +2,12 @@ package tickpath.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
@@ -166,7 +168,7 @@ class ClusterTest {
         final int rate = 500;
         final double seconds = 4;
         try (Members members = new Members(directory, SHAPE);
-                Measure measure = new Measure(members.cluster(), 1, "127.0.0.1")) {
+                Measure measure = new Measure(members.cluster(), 1, "127.0.0.1", () -> false)) {
             members.startAll();
             final CompletableFuture<Void> killer = CompletableFuture.runAsync(() -> {
                 while (measure.answered() < rate) {
@@ -190,10 +192,33 @@ class ClusterTest {
     @Test
     void theEchoAnswersTheSameLoad() throws Exception {
         try (Members members = new Members(directory, SHAPE);
-                Measure measure = new Measure(members.cluster(), 1, "127.0.0.1")) {
+                Measure measure = new Measure(members.cluster(), 1, "127.0.0.1", () -> false)) {
             members.startAll("echo-member");
             final JsonObject result = measure.run(500, 0.5, 1);
             assertEquals(500, result.get("answered").getAsInt(), result::toString);
+        }
+    }
+
+    /** Members and loads that are told to end close what they have opened, and leave no memory. */
+    @Test
+    void aProcessThatIsToldToEndLeavesNothingInMemory() throws Exception {
+        try (Members members = new Members(directory, SHAPE)) {
+            members.startAll();
+            try (Load load = new Load(members.cluster())) {
+                until(members, load, "a leader", load::isReady);
+                send(members, load, 100);
+                compare(members, load);
+                final long gateway = 2;
+                final Process measuring = members.measure(gateway);
+                final Path memory = Measure.memory(measuring.pid(), gateway);
+                until(members, load, "the load's media driver", () -> Files.exists(memory));
+                assertEquals(Members.TERMINATED, Members.terminate(measuring), members::complaints);
+                assertFalse(Files.exists(memory), memory::toString);
+            }
+            for (int member = 0; member < Members.COUNT; member++) {
+                assertEquals(Members.TERMINATED, members.terminate(member), members::complaints);
+                assertFalse(Files.exists(Main.memory(members.cluster().members().get(member))));
+            }
         }
     }
 }

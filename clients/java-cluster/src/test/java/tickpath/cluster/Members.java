@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.agrona.IoUtil;
 import tickpath.shared.ClientException;
@@ -28,6 +29,10 @@ import tickpath.shared.ClientException;
 final class Members implements AutoCloseable {
     static final int COUNT = 3;
 
+    /** The exit status of a JVM that SIGTERM has ended. */
+    static final int TERMINATED = 143;
+
+    private static final long END_SECONDS_MAX = 60;
     private static final int PORT_MIN = 20_000;
     private static final int PORT_MAX = 60_000;
     private static final String HOST = "127.0.0.1";
@@ -91,23 +96,37 @@ final class Members implements AutoCloseable {
     }
 
     private void start(final int member, final String verb) throws IOException {
-        final Process process = new ProcessBuilder(
-                        ProcessHandle.current().info().command().orElseThrow(),
-                        "@" + Path.of("java.args").toAbsolutePath(),
-                        "-D" + Main.LIBRARY + "=" + Library.path().toAbsolutePath(),
-                        "-jar",
-                        System.getProperty("tickpath.jar"),
-                        verb,
-                        file.toString(),
-                        Integer.toString(member),
-                        directory.resolve("member-" + member).toString())
-                .redirectError(ProcessBuilder.Redirect.appendTo(
-                        directory.resolve("member-" + member + ".stderr").toFile()))
-                .start();
+        final String name = "member-" + member;
+        final Process process = run(
+                name,
+                verb,
+                file.toString(),
+                Integer.toString(member),
+                directory.resolve(name).toString());
         processes[member] = process;
         final Thread reader = new Thread(() -> read(process, lines.get(member)));
         reader.setDaemon(true);
         reader.start();
+    }
+
+    /** A process of the jar, with its messages in a file of that name. */
+    private Process run(final String name, final String... arguments) throws IOException {
+        final List<String> command = new ArrayList<>(List.of(
+                ProcessHandle.current().info().command().orElseThrow(),
+                "@" + Path.of("java.args").toAbsolutePath(),
+                "-D" + Main.LIBRARY + "=" + Library.path().toAbsolutePath(),
+                "-jar",
+                System.getProperty("tickpath.jar")));
+        command.addAll(List.of(arguments));
+        return new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.appendTo(
+                        directory.resolve(name + ".stderr").toFile()))
+                .start();
+    }
+
+    /** A load that lasts for longer than a test. */
+    Process measure(final long gateway) throws IOException {
+        return run("measure", "measure", file.toString(), Long.toString(gateway), HOST, "100", "3600");
     }
 
     void startAll() throws IOException {
@@ -154,6 +173,19 @@ final class Members implements AutoCloseable {
         final Process kill =
                 new ProcessBuilder("kill", "-" + signal, Long.toString(processes[member].pid())).start();
         assertEquals(0, kill.onExit().join().exitValue());
+    }
+
+    /**
+     * SIGTERM, and the wait for the end. It does what Ctrl-C does, which a process that a script
+     * has started in the background ignores.
+     */
+    static int terminate(final Process process) {
+        process.destroy();
+        return process.onExit().orTimeout(END_SECONDS_MAX, TimeUnit.SECONDS).join().exitValue();
+    }
+
+    int terminate(final int member) {
+        return terminate(processes[member]);
     }
 
     void killAll() {
