@@ -13,6 +13,7 @@ const MAP_UPDATE_ELEM: i32 = 2;
 const MAP_DELETE_ELEM: i32 = 3;
 const PROG_LOAD: i32 = 5;
 const LINK_CREATE: i32 = 28;
+const LINK_DETACH: i32 = 34;
 
 const PROG_TYPE_XDP: u32 = 6;
 /// Bytes of the verifier's words about a program that it rejects.
@@ -85,6 +86,11 @@ struct LinkCreate {
     flags: u32,
 }
 
+#[repr(C)]
+struct LinkDetach {
+    link: u32,
+}
+
 /// A structure for a command of bpf(2).
 ///
 /// # Safety
@@ -96,6 +102,8 @@ unsafe trait Attributes {}
 unsafe impl Attributes for MapCreate {}
 // SAFETY: it has no addresses.
 unsafe impl Attributes for LinkCreate {}
+// SAFETY: it has no addresses.
+unsafe impl Attributes for LinkDetach {}
 // SAFETY: `Map` fills in the addresses of a key and a value of its sizes. The kernel writes only
 // into the value of `read`, which is its own.
 unsafe impl Attributes for MapEntry {}
@@ -191,10 +199,25 @@ pub(crate) fn load(instructions: &[Instruction], role: Role) -> io::Result<Owned
         .map_or(why, |last| io::Error::new(io::ErrorKind::InvalidInput, last.to_owned())))
 }
 
-/// Attaches a program to an interface for as long as the descriptor lives. `flags` are
-/// `XDP_FLAGS_*` (linux/if_link.h).
-pub(crate) fn attach(program: BorrowedFd<'_>, interface: u32, flags: u32) -> io::Result<OwnedFd> {
+/// A program that is attached to an interface. It goes when this is dropped, or when its process
+/// ends in any way.
+pub(crate) struct Link {
+    pub(crate) descriptor: OwnedFd,
+}
+
+impl Drop for Link {
+    /// A process that another thread has just forked has a copy of the descriptor until it starts
+    /// its program, and closing ours would leave the program attached until then.
+    fn drop(&mut self) {
+        let link = self.descriptor.as_raw_fd() as u32;
+        // It fails where the interface has gone already.
+        let _ = bpf(LINK_DETACH, &LinkDetach { link });
+    }
+}
+
+/// Attaches a program to an interface. `flags` are `XDP_FLAGS_*` (linux/if_link.h).
+pub(crate) fn attach(program: BorrowedFd<'_>, interface: u32, flags: u32) -> io::Result<Link> {
     let program = program.as_raw_fd() as u32;
     let attributes = LinkCreate { program, interface, attach_type: Role::Receive as u32, flags };
-    bpf(LINK_CREATE, &attributes).map(descriptor)
+    bpf(LINK_CREATE, &attributes).map(|number| Link { descriptor: descriptor(number) })
 }

@@ -6,7 +6,7 @@ use crate::error::BypassError;
 use crate::frame::{self, Checksums, Header, Mac, UDP_HEADERS_BYTES};
 use crate::frames::Frames;
 use crate::neighbours::Neighbours;
-use crate::port::Protocol;
+use crate::port::{Port, Protocol};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -37,6 +37,8 @@ pub struct Datagrams<F> {
     frames: F,
     mac: Mac,
     address: Ipv4Addr,
+    /// A group that was joined.
+    group: Option<Ipv4Addr>,
     mtu: usize,
     checksums: Checksums,
     neighbours: Neighbours,
@@ -60,13 +62,26 @@ impl<D: Device> Datagrams<D> {
         self.frames.claim(Protocol::Udp, SocketAddrV4::new(self.address, port))
     }
 
+    /// Receives what is sent to a group at a port from now on; one group.
+    ///
+    /// # Errors
+    /// As [`Device::join`].
+    pub fn join(&mut self, group: SocketAddrV4) -> Result<(), BypassError> {
+        self.frames.join(group, self.address)?;
+        self.group = Some(*group.ip());
+        Ok(())
+    }
+
     /// Looks up the way to a peer, so that something can be sent to it before it has sent anything.
     /// Off the path.
     ///
     /// # Errors
-    /// As [`Device::next_hop`].
+    /// As [`Device::next_hop`]. A group needs no look-up.
     pub fn resolve(&mut self, peer: Ipv4Addr) -> Result<(), BypassError> {
-        let mac = self.frames.next_hop(peer)?;
+        let mac = match peer.is_multicast() {
+            true => Mac::of_group(peer),
+            false => self.frames.next_hop(peer)?,
+        };
         self.neighbours.learn(peer, mac);
         Ok(())
     }
@@ -81,7 +96,7 @@ impl<F: Frames> Datagrams<F> {
         checksums: Checksums,
     ) -> Datagrams<F> {
         let (neighbours, counts) = (Neighbours::new(), DatagramCounts::default());
-        Datagrams { frames, mac, address, mtu, checksums, neighbours, counts }
+        Datagrams { frames, mac, address, group: None, mtu, checksums, neighbours, counts }
     }
 
     /// Bytes of the longest datagram: there are no fragments.
@@ -99,14 +114,19 @@ impl<F: Frames> Datagrams<F> {
         &self.frames
     }
 
+    /// Notes where a peer is. False past [`NEIGHBOURS_MAX`](crate::NEIGHBOURS_MAX).
+    pub fn learn(&mut self, peer: Ipv4Addr, mac: Mac) -> bool {
+        self.neighbours.learn(peer, mac)
+    }
+
     /// The next datagram, if one is there. The end of one that is longer than `into` is lost, as
     /// with `recvfrom`.
     #[inline]
     pub fn receive(&mut self, into: &mut [u8]) -> Option<Arrival> {
         loop {
-            let (address, sums) = (self.address, self.checksums);
+            let (own, sums) = ((self.address, self.group), self.checksums);
             let mut received = None;
-            let is_there = self.frames.receive(|bytes| received = read(bytes, address, sums, into));
+            let is_there = self.frames.receive(|bytes| received = read(bytes, own, sums, into));
             if !is_there {
                 return None;
             }
@@ -179,6 +199,25 @@ impl<F: Frames> Datagrams<F> {
     }
 }
 
+impl Datagrams<Port> {
+    /// The address, and which checksums are right.
+    pub(crate) fn own(&self) -> (Ipv4Addr, Checksums) {
+        (self.address, self.checksums)
+    }
+
+    pub(crate) fn port(&mut self) -> &mut Port {
+        &mut self.frames
+    }
+
+    pub(crate) fn reject(&mut self) {
+        self.counts.rejected += 1;
+    }
+
+    pub(crate) fn add_no_room(&mut self, no_room: u64) {
+        self.counts.no_room += no_room;
+    }
+}
+
 #[cold]
 fn too_long(bytes: usize, max: usize) -> io::Error {
     let why = format!(
@@ -188,17 +227,17 @@ fn too_long(bytes: usize, max: usize) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
-/// Reads a datagram for `address` into `into`, and where its sender is.
+/// Reads a datagram for an address or a group into `into`, and where its sender is.
 #[inline]
 fn read(
     bytes: &[u8],
-    address: Ipv4Addr,
+    (address, group): (Ipv4Addr, Option<Ipv4Addr>),
     sums: Checksums,
     into: &mut [u8],
 ) -> Option<(Arrival, Mac)> {
     let packet = frame::packet(bytes).ok()?;
     let (source, to_port, content) = frame::datagram(packet, sums).ok()?;
-    if packet.destination != address {
+    if packet.destination != address && Some(packet.destination) != group {
         return None;
     }
     let length = content.len().min(into.len());

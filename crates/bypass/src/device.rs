@@ -7,7 +7,7 @@ use crate::frames::Frames;
 use crate::port::Protocol;
 use crate::routes::Interface;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, bind, getsockname, socket};
+use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket, sockopt};
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -28,6 +28,17 @@ pub trait Device: Frames + fmt::Display {
         protocol: Protocol,
         address: SocketAddrV4,
     ) -> Result<SocketAddrV4, BypassError>;
+
+    /// Takes all datagrams to a group and port from now on. A socket of the kernel, which gets
+    /// nothing, joins the group at `own`, an address of this interface.
+    ///
+    /// # Errors
+    /// If it is no group, the kernel can't join it there, or there are too many flows already.
+    fn join(&mut self, group: SocketAddrV4, own: Ipv4Addr) -> Result<(), BypassError>;
+
+    /// Frames that were dropped because this process had not read earlier ones, of all flows;
+    /// `None`: unknown.
+    fn dropped(&self) -> Option<u64>;
 
     /// Where to send packets for an address: itself, or the router to it. Off the path.
     ///
@@ -55,4 +66,21 @@ pub(crate) fn reserve(
     bind(&socket, &address)?;
     let bound = SocketAddrV4::try_from(getsockname(&socket)?)?;
     Ok((socket, bound))
+}
+
+/// A socket of the kernel that joined a group at `own`, an address of an interface, and is bound to
+/// the group. Other programs may follow it there too.
+pub(crate) fn joined(
+    interface: &Interface,
+    group: SocketAddrV4,
+    own: Ipv4Addr,
+) -> io::Result<OwnedFd> {
+    if !interface.addresses.contains(&own) || !group.ip().is_multicast() {
+        return Err(Errno::ADDRNOTAVAIL.into());
+    }
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &group)?;
+    sockopt::set_ip_add_membership(&socket, group.ip(), &own)?;
+    Ok(socket)
 }

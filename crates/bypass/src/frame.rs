@@ -17,8 +17,9 @@ pub const ETHERNET_BYTES: usize = 14;
 pub const UDP_HEADERS_BYTES: usize = ETHERNET_BYTES + 20 + 8;
 /// Bytes of the longest IPv4 packet; a limit of the protocol.
 pub const PACKET_BYTES_MAX: usize = 65_535;
-/// Hops that a packet may take; Linux's default.
+/// Hops that a packet may take, and one to a group; Linux's defaults.
 const HOPS: u8 = 64;
+const GROUP_HOPS: u8 = 1;
 /// Offset of the checksum in a UDP header.
 const UDP_CHECKSUM: usize = 6;
 /// Offset of the checksum in a TCP header.
@@ -29,6 +30,14 @@ const TCP_HEADER_BYTES: usize = 20;
 /// A hardware address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mac(pub [u8; 6]);
+
+impl Mac {
+    /// That of an IPv4 group: its last 23 bits behind 01:00:5e (RFC 1112, section 6.4).
+    pub fn of_group(group: Ipv4Addr) -> Mac {
+        let [_, second, third, fourth] = group.octets();
+        Mac([0x01, 0x00, 0x5e, second & 0x7f, third, fourth])
+    }
+}
 
 /// Which checksums of UDP and TCP are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +218,7 @@ pub fn write_datagram(frame: &mut [u8], header: &Header, content: &[u8]) {
         dst_addr: destination,
         next_header: IpProtocol::Udp,
         payload_len: 8 + content.len(),
-        hop_limit: HOPS,
+        hop_limit: if destination.is_multicast() { GROUP_HOPS } else { HOPS },
     }
     .emit(&mut ip, &sums);
     UdpRepr { src_port: header.source.port(), dst_port: header.destination.port() }.emit(

@@ -1,13 +1,13 @@
-//! Puts an XDP program on an interface, for as long as its link is open.
+//! Puts an XDP program on an interface, for as long as its link lives.
 
 use crate::assembler::Instruction;
-use crate::bpf::{self, Role};
+use crate::bpf::{self, Link, Role};
 use crate::error::BypassError;
 use crate::queue::Failure;
 use crate::routes::Interface;
 use rustix::io::Errno;
 use std::fmt;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Attempts to have a queue that is taken, [`BUSY_PAUSE`] apart: the kernel gives up those of a
@@ -15,8 +15,8 @@ use std::time::Duration;
 const BUSY_ATTEMPTS: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// `XDP_FLAGS_*` (linux/if_link.h).
-const GENERIC: u32 = 1 << 1;
-const NATIVE: u32 = 1 << 2;
+pub(crate) const GENERIC: u32 = 1 << 1;
+pub(crate) const NATIVE: u32 = 1 << 2;
 
 /// Where the XDP program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,13 +48,13 @@ pub(crate) enum Places {
     Any,
 }
 
-/// Loads a program and attaches it to an interface. It goes when the link is closed, which the
+/// Loads a program and attaches it to an interface. It goes when the link is dropped, which the
 /// kernel does when the process ends, however it ends.
 pub(crate) fn install(
     interface: &Interface,
     program: &[Instruction],
     places: Places,
-) -> Result<(OwnedFd, Attachment), BypassError> {
+) -> Result<(Link, Attachment), BypassError> {
     let failed = |step| {
         let interface = interface.name.clone();
         move |source| BypassError::Kernel { interface, step, source }
@@ -88,4 +88,40 @@ pub(crate) fn while_busy<T>(attempt: impl Fn() -> Result<T, Failure>) -> Result<
         }
     }
     attempt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assembler::{Assembler, XDP_PASS};
+    use host::network::{DEVICE, Networks};
+
+    /// Another thread's fork holds all descriptors until it starts its program. An interface went
+    /// on losing packets for that long.
+    #[test]
+    fn a_program_goes_although_another_process_holds_its_link() {
+        let networks = match Networks::create() {
+            Ok(networks) => networks,
+            Err(why) => return testing::skipped(testing::Need::Root, why),
+        };
+        let mut text = Assembler::default();
+        text.exit(XDP_PASS);
+        let text = text.finish();
+        networks
+            .trader()
+            .within(|| {
+                let interface = Interface::named(DEVICE).unwrap();
+                let (link, _) = match install(&interface, &text, Places::Native) {
+                    Ok(installed) => installed,
+                    Err(why) => return testing::skipped(testing::Need::Kernel, why),
+                };
+                let held = link.descriptor.try_clone().unwrap();
+                let again = install(&interface, &text, Places::Native);
+                assert!(again.is_err(), "one program at a time");
+                drop(link);
+                install(&interface, &text, Places::Native).expect("nothing is attached");
+                drop(held);
+            })
+            .unwrap();
+    }
 }

@@ -10,6 +10,7 @@
 //! - [`frame`]: Ethernet, IPv4 and UDP, bytes in and bytes out.
 //! - [`Datagrams`]: UDP over frames.
 //! - [`TcpStack`]: TCP over frames, by `smoltcp`.
+//! - [`share`]: one device under both.
 //! - [`routes`]: the kernel's interfaces, routes and neighbours, by netlink.
 //!
 //! Nothing here reads a clock: who polls a stack says what time it is. Why these crates:
@@ -27,6 +28,7 @@ mod device;
 #[cfg(any(feature = "dpdk", test))]
 mod dpdk;
 mod error;
+mod forward;
 pub mod frame;
 mod frames;
 mod install;
@@ -37,6 +39,8 @@ mod program;
 #[allow(unsafe_code)]
 mod queue;
 pub mod routes;
+mod shared;
+mod steering;
 mod tcp;
 
 pub use crate::datagrams::{Arrival, DatagramCounts, Datagrams};
@@ -44,10 +48,12 @@ pub use crate::device::Device;
 #[cfg(feature = "dpdk")]
 pub use crate::dpdk::{DRIVER_DEFAULT, DpdkPort};
 pub use crate::error::BypassError;
+pub use crate::forward::Forwarded;
 pub use crate::frames::Frames;
 pub use crate::install::Attachment;
 pub use crate::neighbours::NEIGHBOURS_MAX;
-pub use crate::port::{Port, PortOptions, Protocol, QUEUES_MAX};
+pub use crate::port::{Port, PortOptions, Protocol, QUEUES_MAX, ZeroCopy};
 pub use crate::program::FLOWS_MAX;
 pub use crate::queue::{Copying, FRAME_BYTES_MAX};
+pub use crate::shared::{Part, WAITING_MAX, share};
 pub use crate::tcp::{CONNECTIONS_MAX, ConnectionId, TcpCounts, TcpLimits, TcpStack};

@@ -2,12 +2,12 @@
 //! receives. Numbered by arrival, from 0, a packet is lost or not by its number and a seed alone.
 
 use crate::assembler::{Assembler, Instruction, Is, Register::*, XDP_DROP, XDP_PASS};
-use crate::bpf::{Map, MapKind};
+use crate::bpf::{Link, Map, MapKind};
 use crate::error::BypassError;
 use crate::install::{Places, install};
 use crate::program::{expect_ipv4, first_entry};
 use crate::routes::Interface;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 /// Ethernet and IPv4 without options.
 const HEADERS_BYTES: i32 = 14 + 20;
@@ -32,7 +32,7 @@ pub struct LossCounts {
 pub struct Loss {
     interface: String,
     counts: Map<4, COUNTS_BYTES>,
-    _link: OwnedFd,
+    _link: Link,
 }
 
 impl Loss {

@@ -1,14 +1,13 @@
 //! A port: the queues of one interface, and the XDP program that gives them our flows.
 
-use crate::bpf::{Map, MapKind};
-use crate::device::{Device, reserve};
+use crate::device::{Device, joined, reserve};
 use crate::error::BypassError;
 use crate::frame::Mac;
 use crate::frames::Frames;
-use crate::install::{Attachment, Places, install, while_busy};
-use crate::program::{FLOWS_MAX, KEY_BYTES, capture, key};
-use crate::queue::{Copying, FRAME_BYTES_MAX, Failure, Queue};
+use crate::install::{Attachment, while_busy};
+use crate::queue::{Copying, FRAME_BYTES_MAX, Failure, Queue, Received};
 use crate::routes::Interface;
+use crate::steering::Steering;
 use rustix::net::SocketType;
 use std::fmt;
 use std::io;
@@ -48,8 +47,20 @@ impl Protocol {
 pub struct PortOptions {
     /// The one queue to use, to which the card must steer the flows; `None`: all of them.
     pub queue: Option<u32>,
-    /// Without copies where the driver can. Never on a queue that carries an ssh session.
-    pub zero_copy: bool,
+    /// Whether frames may come without copies.
+    pub zero_copy: ZeroCopy,
+}
+
+/// Whether frames may come without copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroCopy {
+    /// No, and nobody asked for it.
+    No,
+    /// Where the driver can: never on a queue that carries an ssh session.
+    WhereItCan,
+    /// Where the driver can, unless the default route leaves by this interface: an ssh session may
+    /// be on any of its queues.
+    UnlessDefaultRoute,
 }
 
 /// AF_XDP on an interface. When it is dropped, or its process ends in any way, the program goes and
@@ -59,13 +70,9 @@ pub struct Port {
     queues: Vec<Queue>,
     /// The queue to look at first.
     next: usize,
-    attachment: Attachment,
-    flows: Map<KEY_BYTES, 1>,
+    steering: Steering,
     /// Sockets of the kernel that keep our addresses from other programs.
     claims: Vec<OwnedFd>,
-    /// The program is attached while this is open.
-    _link: OwnedFd,
-    _sockets: Map<4, 4>,
 }
 
 impl Port {
@@ -88,52 +95,46 @@ impl Port {
             let queues = numbers.end;
             return Err(BypassError::Queues { interface: name(), queues, max: QUEUES_MAX });
         }
-        let flows = Map::create(MapKind::Hash, FLOWS_MAX).map_err(kernel("make a map of flows"))?;
-        let sockets: Map<4, 4> =
-            Map::create(MapKind::Sockets, numbers.end).map_err(kernel("make a map of sockets"))?;
-        let program = capture(flows.descriptor.as_raw_fd(), sockets.descriptor.as_raw_fd());
-        let (link, attachment) = install(interface, &program, Places::Any)?;
+        let steering = Steering::install(interface, numbers.end)?;
         let failed = |Failure(step, source)| kernel(step)(source);
+        let copying = wanted_copying(interface, options.zero_copy)?;
         let mut queues = Vec::with_capacity(numbers.len());
         for number in numbers {
-            let queue = while_busy(|| Queue::open(interface.index, number, options.zero_copy))
-                .map_err(failed)?;
-            sockets
-                .update(&number.to_ne_bytes(), &queue.as_fd().as_raw_fd().to_ne_bytes())
-                .map_err(kernel("enter a socket into the map"))?;
+            let queue =
+                while_busy(|| Queue::open(interface.index, number, &copying)).map_err(failed)?;
+            steering.enter(interface, number, queue.as_fd().as_raw_fd())?;
             queues.push(queue);
         }
-        Ok(Port {
-            interface: interface.clone(),
-            queues,
-            next: 0,
-            attachment,
-            flows,
-            claims: Vec::new(),
-            _link: link,
-            _sockets: sockets,
-        })
+        Ok(Port { interface: interface.clone(), queues, next: 0, steering, claims: Vec::new() })
     }
 
     /// Where the XDP program runs.
     pub fn attachment(&self) -> &Attachment {
-        &self.attachment
+        self.steering.attachment()
     }
 
     /// Takes all packets to `address` from now on. Unlike with [`Device::claim`], the caller has a
     /// socket of the kernel at that address, which gets nothing more from this interface.
     ///
     /// # Errors
-    /// If there are [`FLOWS_MAX`] already.
+    /// If there are [`crate::FLOWS_MAX`] already.
     pub fn take(&mut self, protocol: Protocol, address: SocketAddrV4) -> Result<(), BypassError> {
-        let failed = |source| BypassError::Claim { address, source };
-        self.flows.update(&key(protocol, address), &[1]).map_err(failed)
+        self.steering.take(protocol, address)
     }
 
-    /// Frames that the kernel dropped because this process had not read earlier ones; `None`: the
-    /// kernel doesn't say.
-    pub fn dropped(&self) -> Option<u64> {
-        self.queues.iter().map(Queue::dropped).sum()
+    /// Passes the next frame to `take`, which may send it in place, through the queue that it came
+    /// by; false if there is none now.
+    #[inline]
+    pub(crate) fn forward(&mut self, take: impl FnOnce(&mut Received<'_>)) -> bool {
+        let mut take = Some(take);
+        for _ in 0..self.queues.len() {
+            let queue = &mut self.queues[self.next];
+            if queue.forward(|frame| take.take().into_iter().for_each(|take| take(frame))) {
+                return true;
+            }
+            self.next = (self.next + 1) % self.queues.len();
+        }
+        false
     }
 
     /// How frames come into shared memory, by queue.
@@ -142,12 +143,26 @@ impl Port {
     }
 }
 
+/// The first mode to try.
+fn wanted_copying(interface: &Interface, zero_copy: ZeroCopy) -> Result<Copying, BypassError> {
+    let because = |why: &str| Copying::Copy { because: Some(why.to_owned()) };
+    Ok(match zero_copy {
+        ZeroCopy::No => Copying::Copy { because: None },
+        ZeroCopy::UnlessDefaultRoute if interface.has_default_route()? => {
+            because("an ssh session may be here, by the default route")
+        }
+        // A kernel that doesn't say what drivers can is asked by trying.
+        _ if interface.has_zero_copy() == Some(false) => because("the driver has none"),
+        ZeroCopy::WhereItCan | ZeroCopy::UnlessDefaultRoute => Copying::ZeroCopy,
+    })
+}
+
 impl Device for Port {
     fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// Up to [`FLOWS_MAX`] addresses.
+    /// Up to [`crate::FLOWS_MAX`] addresses.
     fn claim(
         &mut self,
         protocol: Protocol,
@@ -160,6 +175,19 @@ impl Device for Port {
         Ok(bound)
     }
 
+    fn join(&mut self, group: SocketAddrV4, own: Ipv4Addr) -> Result<(), BypassError> {
+        let failed = |source| BypassError::Claim { address: group, source };
+        let socket = joined(&self.interface, group, own).map_err(failed)?;
+        self.take(Protocol::Udp, group)?;
+        self.claims.push(socket);
+        Ok(())
+    }
+
+    /// As the kernel counts: every one that has AF_XDP does.
+    fn dropped(&self) -> Option<u64> {
+        self.queues.iter().map(Queue::dropped).sum()
+    }
+
     /// By the kernel's table of neighbours: ARP stays the kernel's.
     fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError> {
         self.interface.neighbour(self.interface.route(to)?.next_hop)
@@ -170,7 +198,7 @@ impl fmt::Display for Port {
     /// Such as "AF_XDP on eth1: native XDP, 1 queue, zero-copy".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (n, s) = (self.queues.len(), if self.queues.len() == 1 { "" } else { "s" });
-        write!(f, "AF_XDP on {}: {}, {n} queue{s}", self.interface.name, self.attachment)?;
+        write!(f, "AF_XDP on {}: {}, {n} queue{s}", self.interface.name, self.attachment())?;
         let mut modes: Vec<&Copying> = self.copying().collect();
         modes.dedup();
         modes.into_iter().try_for_each(|mode| write!(f, ", {mode}"))
@@ -180,15 +208,7 @@ impl fmt::Display for Port {
 impl Frames for Port {
     #[inline]
     fn receive(&mut self, take: impl FnOnce(&[u8])) -> bool {
-        let mut take = Some(take);
-        for _ in 0..self.queues.len() {
-            let queue = &mut self.queues[self.next];
-            if queue.receive(|frame| take.take().into_iter().for_each(|take| take(frame))) {
-                return true;
-            }
-            self.next = (self.next + 1) % self.queues.len();
-        }
-        false
+        self.forward(|received| take(received.bytes()))
     }
 
     /// Through the first queue.
@@ -199,6 +219,6 @@ impl Frames for Port {
 
     #[inline]
     fn flush(&mut self) -> io::Result<()> {
-        self.queues[0].flush()
+        self.queues.iter_mut().try_for_each(Queue::flush)
     }
 }

@@ -65,15 +65,20 @@ pub(crate) struct Queue {
     memory: Umem,
 }
 
+// SAFETY: rings, socket and memory belong to no thread. The pointers in packets name the queue's
+// own memory, which moves with it.
+unsafe impl Send for Queue {}
+
 impl Queue {
-    /// Opens queue `number` of an interface: without copies if `zero_copy` and the driver can.
-    pub(crate) fn open(interface: u32, number: u32, zero_copy: bool) -> Result<Queue, Failure> {
-        let because = match zero_copy.then(|| Queue::bind(interface, number, Copying::ZeroCopy)) {
-            Some(Ok(queue)) => return Ok(queue),
-            Some(Err(Failure(_, why))) => Some(why.to_string()),
-            None => None,
-        };
-        Queue::bind(interface, number, Copying::Copy { because })
+    /// Opens queue `number` of an interface. If it does not go without copies, it is opened with
+    /// them, and says why.
+    pub(crate) fn open(interface: u32, number: u32, wanted: &Copying) -> Result<Queue, Failure> {
+        match Queue::bind(interface, number, wanted.clone()) {
+            Err(Failure(_, why)) if *wanted == Copying::ZeroCopy => {
+                Queue::bind(interface, number, Copying::Copy { because: Some(why.to_string()) })
+            }
+            opened => opened,
+        }
     }
 
     fn bind(interface: u32, number: u32, copying: Copying) -> Result<Queue, Failure> {
@@ -139,16 +144,32 @@ impl Queue {
         &self.copying
     }
 
-    /// Passes the next frame to `take`; false if there is none now.
+    /// Passes the next frame to `take`, which may send it in place; false if there is none now.
     #[inline]
-    pub(crate) fn receive(&mut self, take: impl FnOnce(&[u8])) -> bool {
+    pub(crate) fn forward(&mut self, take: impl FnOnce(&mut Received<'_>)) -> bool {
         let Some(packet) = self.inbound.pop_back().or_else(|| self.next_batch()) else {
             return false;
         };
-        take(&packet);
-        self.memory.free_packet(packet);
+        let mut received = Received { queue: self, packet, is_sent: false };
+        take(&mut received);
+        let Received { packet, is_sent, .. } = received;
+        let unsent = if is_sent { self.outbound.push_front(packet) } else { Some(packet) };
+        unsent.into_iter().for_each(|packet| self.memory.free_packet(packet));
         self.owed += 1;
         true
+    }
+
+    /// Whether a frame can leave: there is place for it, and one is free beside those that the fill
+    /// ring is owed.
+    #[inline]
+    fn has_room(&mut self) -> bool {
+        if self.outbound.available() == 0 {
+            self.submit();
+        }
+        if self.memory.allocatable() <= self.owed {
+            self.rings.completion_ring.dequeue(&mut self.memory, RING_SLOTS as usize);
+        }
+        self.outbound.available() > 0 && self.memory.allocatable() > self.owed
     }
 
     /// Returns what was read to the kernel, then takes what has arrived.
@@ -172,17 +193,7 @@ impl Queue {
     /// Writes a frame; false if there is no room.
     #[inline]
     pub(crate) fn send(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool {
-        if self.outbound.available() == 0 {
-            self.submit();
-        }
-        if self.outbound.available() == 0 || bytes > FRAME_BYTES_MAX {
-            return false;
-        }
-        if self.memory.allocatable() <= self.owed {
-            self.rings.completion_ring.dequeue(&mut self.memory, RING_SLOTS as usize);
-        }
-        // Frames that the fill ring is owed are not for sending.
-        if self.memory.allocatable() <= self.owed {
+        if bytes > FRAME_BYTES_MAX || !self.has_room() {
             return false;
         }
         // SAFETY: the packet goes into this queue's ring or stays in `outbound`, and the memory
@@ -226,6 +237,49 @@ impl Queue {
             }
         }
         Ok(())
+    }
+}
+
+/// A received frame, as long as it may be sent in place.
+pub(crate) struct Received<'a> {
+    queue: &'a mut Queue,
+    packet: xdp::Packet,
+    is_sent: bool,
+}
+
+impl Received<'_> {
+    #[inline]
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        &mut self.packet
+    }
+
+    /// Writes another frame, for which `fill` reads this one; false if there is no room.
+    #[inline]
+    pub(crate) fn copy(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8], &[u8])) -> bool {
+        let packet = &self.packet;
+        self.queue.send(bytes, |frame| fill(frame, packet))
+    }
+
+    /// Sends this frame, cut to so many bytes, after `change`; false if there is no room. Call it
+    /// once, and nothing after it.
+    #[inline]
+    pub(crate) fn send(&mut self, bytes: usize, change: impl FnOnce(&mut [u8])) -> bool {
+        let surplus = self.packet.len().checked_sub(bytes);
+        // One frame less for sending: the fill ring gets a free one in the place of this one.
+        let Some(surplus) = surplus.filter(|_| !self.is_sent && self.queue.has_room()) else {
+            return false;
+        };
+        if self.packet.adjust_tail(-(surplus as i32)).is_err() {
+            return false;
+        }
+        change(&mut self.packet);
+        self.is_sent = true;
+        true
+    }
+
+    /// Makes the kernel send what was written.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.queue.flush()
     }
 }
 

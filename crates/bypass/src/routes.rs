@@ -3,6 +3,8 @@
 
 use crate::error::BypassError;
 use crate::frame::Mac;
+#[cfg(feature = "dpdk")]
+use crate::install::{GENERIC, NATIVE};
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
@@ -23,6 +25,9 @@ use xdp::nic::NicIndex;
 /// three times, a second apart (arp(7), `mcast_solicit`, `retrans_time_ms`).
 const RESOLVE_LOOKS: u32 = 1_600;
 const RESOLVE_PAUSE: Duration = Duration::from_millis(2);
+
+/// `NETDEV_XDP_ACT_NDO_XMIT` (linux/netdev.h).
+const SENDS_FOR_PROGRAMS: u64 = 1 << 2;
 
 /// A network interface with an Ethernet address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +94,38 @@ impl Interface {
         }
     }
 
+    /// Whether its driver has AF_XDP without copies; `None`: the kernel (before 6.3) doesn't say.
+    pub(crate) fn has_zero_copy(&self) -> Option<bool> {
+        let said = NicIndex::new(self.index).query_capabilities().ok()?;
+        Some(said.xdp_features.zero_copy())
+    }
+
+    /// Whether it sends frames of XDP programs now: a veth does if its other end has GRO or a
+    /// program, others if their driver can. `None`: the kernel (before 6.3) doesn't say.
+    pub fn sends_for_programs(&self) -> Option<bool> {
+        let said = NicIndex::new(self.index).query_capabilities().ok()?;
+        Some(said.xdp_features.0 & SENDS_FOR_PROGRAMS != 0)
+    }
+
+    /// Whether a default route of the kernel leaves by it.
+    ///
+    /// # Errors
+    /// If netlink fails.
+    pub fn has_default_route(&self) -> Result<bool, BypassError> {
+        let mut question = RouteMessage::default();
+        question.header.address_family = AddressFamily::Inet;
+        let answers = ask(RouteNetlinkMessage::GetRoute(question), NLM_F_DUMP)
+            .map_err(|source| BypassError::Netlink { table: "routes", source })?;
+        let leaves_here = RouteAttribute::Oif(self.index);
+        Ok(answers.iter().any(|answer| match answer {
+            RouteNetlinkMessage::NewRoute(route) => {
+                route.header.destination_prefix_length == 0
+                    && route.attributes.contains(&leaves_here)
+            }
+            _ => false,
+        }))
+    }
+
     /// Frames that the interface dropped on their way out, of all programs, since it exists.
     ///
     /// # Errors
@@ -109,6 +146,26 @@ impl Interface {
             table: "counts of interfaces",
             source: io::ErrorKind::NotFound.into(),
         })
+    }
+
+    /// Takes off an XDP program that no link holds.
+    ///
+    /// # Errors
+    /// If a link holds it, the rights are missing, or netlink fails.
+    #[cfg(feature = "dpdk")]
+    pub(crate) fn take_program_off(&self) -> Result<(), BypassError> {
+        // In each place where one may run; where none does, this changes nothing.
+        for place in [NATIVE, GENERIC] {
+            let mut change = LinkMessage::default();
+            change.header.index = self.index;
+            let none = vec![LinkXdp::Fd(-1), LinkXdp::Flags(place)];
+            change.attributes.push(LinkAttribute::Xdp(none));
+            ask(RouteNetlinkMessage::SetLink(change), NLM_F_ACK).map_err(|source| {
+                let (interface, step) = (self.name.clone(), "take off an XDP program");
+                BypassError::Kernel { interface, step, source }
+            })?;
+        }
+        Ok(())
     }
 
     /// The kernel's route to an address, if it leaves by this interface.

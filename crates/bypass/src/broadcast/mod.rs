@@ -16,7 +16,7 @@ pub use self::prepared::{Content, Prepared};
 
 use self::prepared::{SLOT_BYTES, slot};
 use self::programs::{Maps, RECEIVED_BYTES, STATE_BYTES};
-use crate::bpf::{self, Map, MapKind, Role};
+use crate::bpf::{self, Link, Map, MapKind, Role};
 use crate::error::BypassError;
 use crate::install::{Places, install};
 use crate::routes::Interface;
@@ -44,7 +44,7 @@ pub struct Broadcast {
     /// By place: the count before its receiver came; `None`: nobody has it.
     places: Vec<Option<u64>>,
     leave: OwnedFd,
-    _link: OwnedFd,
+    _link: Link,
     _state: Map<4, STATE_BYTES>,
 }
 

@@ -29,6 +29,11 @@ impl<'a> Content<'a> {
         Content { bytes, sum: data(bytes) }
     }
 
+    /// Its part of the checksum.
+    pub fn sum(&self) -> u16 {
+        self.sum
+    }
+
     /// Bytes of a frame with it.
     pub fn frame_bytes(&self) -> usize {
         UDP_HEADERS_BYTES + self.bytes.len()
@@ -60,10 +65,19 @@ impl Prepared {
     /// # Panics
     /// If it has not, or if the packet would be longer than IPv4 allows.
     pub fn write(&self, frame: &mut [u8], content: Content<'_>) {
-        let (headers, rest) = frame.split_at_mut(UDP_HEADERS_BYTES);
+        frame[UDP_HEADERS_BYTES..].copy_from_slice(content.bytes);
+        self.write_headers(frame, content.sum);
+    }
+
+    /// Writes the headers of a copy in front of a content that is there already, and has this part
+    /// of the checksum.
+    ///
+    /// # Panics
+    /// If the frame has no place for them, or the packet would be longer than IPv4 allows.
+    pub fn write_headers(&self, frame: &mut [u8], content_sum: u16) {
+        let (headers, content) = frame.split_at_mut(UDP_HEADERS_BYTES);
         headers.copy_from_slice(&self.headers);
-        rest.copy_from_slice(content.bytes);
-        let added = u16::try_from(content.bytes.len()).unwrap_or(u16::MAX);
+        let added = u16::try_from(content.len()).unwrap_or(u16::MAX);
         let whole = PACKET_BYTES.checked_add(added).expect("the packet is as IPv4 allows");
         let mut put =
             |at: usize, word: u16| headers[at..at + 2].copy_from_slice(&word.to_be_bytes());
@@ -71,7 +85,7 @@ impl Prepared {
         put(IP_CHECKSUM, !combine(&[self.ip_sum, added]));
         put(UDP_LENGTH, UDP_BYTES + added);
         // The length is in the header and in the pseudo-header.
-        let sum = !combine(&[self.udp_sum, added, added, content.sum]);
+        let sum = !combine(&[self.udp_sum, added, added, content_sum]);
         // Zero would say that there is none (RFC 768).
         put(UDP_CHECKSUM, if sum == 0 { !0 } else { sum });
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::io;
+use std::os::fd::RawFd;
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -31,10 +32,12 @@ unsafe extern "C" {
     fn tp_dpdk_open(
         device: *const c_char,
         mtu: u16,
+        longest: u16,
         port: *mut u16,
         pool: *mut *mut Pool,
         step: *mut Step,
     ) -> c_int;
+    fn tp_dpdk_xdp_socket() -> c_int;
     fn tp_dpdk_close(port: u16);
     fn tp_dpdk_register_thread() -> c_int;
     fn tp_dpdk_receive(port: u16, into: *mut *mut Packet, most: u16) -> u16;
@@ -78,6 +81,13 @@ pub(super) fn version() -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
+/// The driver's socket of AF_XDP, once the device is open.
+pub(super) fn xdp_socket() -> Result<RawFd, Failure> {
+    // SAFETY: a call without arguments.
+    let found = unsafe { tp_dpdk_xdp_socket() };
+    if found < 0 { Err(failure("find its socket of AF_XDP", -libc::ENOENT)) } else { Ok(found) }
+}
+
 /// One queue each way of an open device.
 pub(super) struct Queue {
     port: u16,
@@ -96,13 +106,16 @@ pub(super) struct Queue {
 unsafe impl Send for Queue {}
 
 impl Queue {
-    /// Opens the device of that name.
-    pub(super) fn open(device: &str, mtu: u16) -> Result<Queue, Failure> {
+    /// Opens the device of that name. `longest`: bytes of the longest frame that may come; `None`:
+    /// as long as the MTU allows.
+    pub(super) fn open(device: &str, mtu: u16, longest: Option<u16>) -> Result<Queue, Failure> {
         let device = CString::new(device).map_err(|_| failure("find the device", -libc::EINVAL))?;
         let (mut port, mut pool, mut step) =
             (0, ptr::null_mut(), Step { name: c"open the device".as_ptr() });
+        let longest = longest.unwrap_or(0);
         // SAFETY: all pointers are to live values of the types that `shim.c` declares.
-        let code = unsafe { tp_dpdk_open(device.as_ptr(), mtu, &mut port, &mut pool, &mut step) };
+        let code =
+            unsafe { tp_dpdk_open(device.as_ptr(), mtu, longest, &mut port, &mut pool, &mut step) };
         // SAFETY: `step` names a constant text that ends with a zero.
         let step = unsafe { CStr::from_ptr(step.name) }.to_string_lossy();
         let pool = NonNull::new(pool).filter(|_| code == 0);

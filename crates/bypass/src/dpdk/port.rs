@@ -4,12 +4,13 @@ use super::arp::{self, ARP_BYTES, Arp};
 use super::ffi::{self, Failure, Queue};
 use super::flow::flow;
 use super::swallow::swallow;
-use crate::device::{Device, reserve};
+use crate::device::{Device, joined, reserve};
 use crate::error::BypassError;
 use crate::frame::{ETHERNET_BYTES, Mac};
 use crate::frames::Frames;
 use crate::port::Protocol;
 use crate::routes::Interface;
+use crate::steering::Steering;
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
@@ -32,6 +33,25 @@ const MTU_MAX: u32 = 9_000;
 /// Memory of DPDK, MiB, from ordinary pages.
 const MEMORY: &str = "128";
 
+/// The driver over AF_XDP. Its library attaches an XDP program without a link, which takes all
+/// frames and outlives this process; one that a user names is the user's.
+const OVER_AF_XDP: &str = "net_af_xdp";
+const OWN_PROGRAM: &str = "xdp_prog=";
+/// The argument with the number of its queue, by default 0.
+const QUEUE: &str = "start_queue=";
+
+/// The driver that gets as one frame what the kernel has joined (TSO of a veth's peer, GRO of a
+/// card), and cuts what is longer than its slots, by default 2 KiB.
+const JOINING: &str = "net_af_packet";
+/// Slots for such frames, bytes: a multiple of 16 (packet_mmap), and whole in a block of pages.
+const SLOT_BYTES: u32 = 65_408;
+const SLOTS_A_BLOCK: u32 = 32;
+const SLOTS: u32 = 256;
+/// Bytes of the longest that DPDK has packets for: their length has 16 bits, and there is room of
+/// 128 bytes before them.
+const JOINED_BYTES_MAX: u16 = u16::MAX - 128;
+const _: () = assert!((SLOT_BYTES * SLOTS_A_BLOCK).is_multiple_of(4096));
+
 /// DPDK runs once a process and cannot be started again.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
@@ -39,6 +59,9 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 pub struct DpdkPort {
     interface: Interface,
     driver: String,
+    /// Over AF_XDP: our program in place of the library's. It goes before the queue: the driver
+    /// takes the program off that it finds, and complains of one with a link.
+    steering: Option<Steering>,
     queue: Queue,
     flows: Vec<(u8, SocketAddrV4)>,
     claims: Vec<OwnedFd>,
@@ -68,7 +91,13 @@ impl DpdkPort {
         }
         let (name, more) = driver.split_once(',').unwrap_or((driver, ""));
         let device = format!("{name}0");
-        let more = if more.is_empty() { String::new() } else { format!(",{more}") };
+        let joins = name == JOINING && more.is_empty();
+        let block_bytes = SLOT_BYTES * SLOTS_A_BLOCK;
+        let more = match (joins, more) {
+            (true, _) => format!(",framesz={SLOT_BYTES},blocksz={block_bytes},framecnt={SLOTS}"),
+            (false, "") => String::new(),
+            (false, more) => format!(",{more}"),
+        };
         let words = [
             "tickpath".to_owned(),
             "--no-huge".to_owned(),
@@ -87,19 +116,39 @@ impl DpdkPort {
         let panicked = |_| Failure("start DPDK".to_owned(), io::Error::other("it panicked"));
         started.map_err(panicked).and_then(|started| started).map_err(failed)?;
         // At most `MTU_MAX`.
-        let queue = Queue::open(&device, interface.mtu as u16).map_err(failed)?;
+        let longest = joins.then_some(JOINED_BYTES_MAX);
+        let queue = Queue::open(&device, interface.mtu as u16, longest).map_err(failed)?;
+        let steering = match steered_queue(driver) {
+            None => None,
+            Some(number) => {
+                let socket = ffi::xdp_socket().map_err(failed)?;
+                Some(Steering::replace(interface, (number, socket))?)
+            }
+        };
         Ok(DpdkPort {
             interface: interface.clone(),
             driver: driver.to_owned(),
+            steering,
             queue,
             flows: Vec::new(),
             claims: Vec::new(),
         })
     }
 
-    /// Frames that the driver dropped for want of room.
-    pub fn missed(&self) -> u64 {
-        self.queue.missed()
+    /// Takes a flow from now on, whose frames the kernel's socket swallows.
+    fn take(&mut self, flow: (Protocol, SocketAddrV4), socket: OwnedFd) -> Result<(), BypassError> {
+        let (protocol, address) = flow;
+        let failed = |source| BypassError::Claim { address, source };
+        if self.flows.len() >= FLOWS_MAX {
+            return Err(failed(Errno::NOSPC.into()));
+        }
+        swallow(&socket, protocol).map_err(failed)?;
+        if let Some(steering) = &self.steering {
+            steering.take(protocol, address)?;
+        }
+        self.flows.push((protocol.number(), address));
+        self.claims.push(socket);
+        Ok(())
     }
 
     /// Takes the next frame: ARP is dealt with and returned, what belongs to a claimed flow goes to
@@ -132,6 +181,17 @@ impl DpdkPort {
         self.queue.send(ARP_BYTES, |frame| arp::answer(frame, from, asked.from));
         self.queue.flush();
     }
+}
+
+/// The queue to whose socket our program steers flows; `None`: not ours.
+fn steered_queue(driver: &str) -> Option<u32> {
+    let (name, arguments) = driver.split_once(',').unwrap_or((driver, ""));
+    let mut arguments = arguments.split(',');
+    if name != OVER_AF_XDP || arguments.clone().any(|one| one.starts_with(OWN_PROGRAM)) {
+        return None;
+    }
+    let queue = arguments.find_map(|one| one.strip_prefix(QUEUE)?.parse().ok());
+    Some(queue.unwrap_or(0))
 }
 
 /// One frame.
@@ -177,19 +237,29 @@ impl Device for DpdkPort {
         address: SocketAddrV4,
     ) -> Result<SocketAddrV4, BypassError> {
         let failed = |source| BypassError::Claim { address, source };
-        if self.flows.len() >= FLOWS_MAX {
-            return Err(failed(Errno::NOSPC.into()));
-        }
         let (socket, bound) = reserve(&self.interface, protocol, address).map_err(failed)?;
-        swallow(&socket, protocol).map_err(failed)?;
-        self.flows.push((protocol.number(), bound));
-        self.claims.push(socket);
+        self.take((protocol, bound), socket)?;
         Ok(bound)
     }
 
-    /// Asks by ARP. Frames that arrive meanwhile are dropped, as on any wire.
+    fn join(&mut self, group: SocketAddrV4, own: Ipv4Addr) -> Result<(), BypassError> {
+        let failed = |source| BypassError::Claim { address: group, source };
+        let socket = joined(&self.interface, group, own).map_err(failed)?;
+        self.take((Protocol::Udp, group), socket)
+    }
+
+    /// As the driver counts.
+    fn dropped(&self) -> Option<u64> {
+        Some(self.queue.missed())
+    }
+
+    /// By the kernel's table of neighbours where ARP stays the kernel's, otherwise by ARP. Then
+    /// frames that arrive meanwhile are dropped, as on any wire.
     fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError> {
         let route = self.interface.route(to)?;
+        if self.steering.is_some() {
+            return self.interface.neighbour(route.next_hop);
+        }
         let (from, hop) = ((self.interface.mac, route.source), route.next_hop);
         for look in 0..LOOKS {
             if look.is_multiple_of(LOOKS_A_QUESTION) {
@@ -219,6 +289,20 @@ impl fmt::Display for DpdkPort {
             "{version} on {name}: {}, 1 queue, frames up to {} bytes",
             self.driver,
             self.interface.mtu as usize + ETHERNET_BYTES
-        )
+        )?;
+        self.steering.iter().try_for_each(|steering| write!(f, ", {}", steering.attachment()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_program_that_no_user_named_is_replaced() {
+        assert_eq!(steered_queue("net_af_packet"), None);
+        assert_eq!(steered_queue("net_af_xdp"), Some(0));
+        assert_eq!(steered_queue("net_af_xdp,queue_count=1,start_queue=3"), Some(3));
+        assert_eq!(steered_queue("net_af_xdp,xdp_prog=own.o,start_queue=3"), None);
     }
 }

@@ -1,8 +1,11 @@
 /* DPDK's functions for a packet are inline: here they have names that Rust can call. One port, one
  * queue each way. */
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -11,8 +14,8 @@
 #include <rte_mbuf.h>
 #include <rte_version.h>
 
-/* Packets of the pool, and those that a thread keeps for itself. */
-enum { PACKETS = 8191, PACKETS_KEPT = 256 };
+/* Packets of the pool, those of one with long packets, and those that a thread keeps for itself. */
+enum { PACKETS = 8191, PACKETS_LONG = 1023, PACKETS_KEPT = 256 };
 /* Slots of each queue. */
 enum { SLOTS = 1024 };
 /* Bytes that the kernel keeps before a frame for net_af_xdp, and the least room that drivers
@@ -28,6 +31,8 @@ int tp_dpdk_start(int argc, char **argv)
 {
     /* Its default is stdout, where the results of a process go. */
     (void)rte_openlog_stream(stderr);
+    /* libxdp's dispatcher is pinned to a file, and so outlives the process. */
+    (void)setenv("LIBXDP_SKIP_DISPATCHER", "1", 0);
     return rte_eal_init(argc, argv) < 0 ? -(rte_errno ? rte_errno : EINVAL) : 0;
 }
 
@@ -36,12 +41,14 @@ const char *tp_dpdk_version(void)
     return rte_version();
 }
 
-int tp_dpdk_open(const char *device, uint16_t mtu, uint16_t *port, struct rte_mempool **pool,
-                 struct step *step)
+/* `longest`: bytes of the longest frame that may come; 0: as long as the MTU allows. */
+int tp_dpdk_open(const char *device, uint16_t mtu, uint16_t longest, uint16_t *port,
+                 struct rte_mempool **pool, struct step *step)
 {
     struct rte_eth_conf conf = {0};
     uint16_t receive = SLOTS, transmit = SLOTS;
-    uint16_t room = RTE_ETHER_HDR_LEN + mtu + XDP_HEADROOM;
+    uint16_t room = longest ? longest : RTE_ETHER_HDR_LEN + mtu + XDP_HEADROOM;
+    unsigned packets = longest ? PACKETS_LONG : PACKETS;
     int failed;
 
     step->name = "find the device";
@@ -55,7 +62,7 @@ int tp_dpdk_open(const char *device, uint16_t mtu, uint16_t *port, struct rte_me
     /* A driver of a virtual device may not let it be set; then it is what the kernel has. */
     (void)rte_eth_dev_set_mtu(*port, mtu);
     step->name = "make a pool of packets";
-    *pool = rte_pktmbuf_pool_create("tickpath", PACKETS, PACKETS_KEPT, 0,
+    *pool = rte_pktmbuf_pool_create("tickpath", packets, PACKETS_KEPT, 0,
                                     RTE_PKTMBUF_HEADROOM + (room < LEAST ? LEAST : room),
                                     SOCKET_ID_ANY);
     if (*pool == NULL)
@@ -67,6 +74,26 @@ int tp_dpdk_open(const char *device, uint16_t mtu, uint16_t *port, struct rte_me
         return failed;
     step->name = "start the device";
     return rte_eth_dev_start(*port);
+}
+
+/* The socket of AF_XDP that a driver has made, or -1 if none has: DPDK does not say it. */
+int tp_dpdk_xdp_socket(void)
+{
+    DIR *all = opendir("/proc/self/fd");
+    struct dirent *one;
+    int found = -1;
+
+    while (all != NULL && found < 0 && (one = readdir(all)) != NULL) {
+        int descriptor = atoi(one->d_name), family = 0;
+        socklen_t length = sizeof(family);
+
+        if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0 &&
+            family == AF_XDP)
+            found = descriptor;
+    }
+    if (all != NULL)
+        (void)closedir(all);
+    return found;
 }
 
 void tp_dpdk_close(uint16_t port)

@@ -37,7 +37,6 @@ pub(super) enum Staged {
 
 impl<F: Frames> Wire<F> {
     pub(super) fn new(frames: F, mac: Mac, mtu: usize, checksums: Checksums) -> Wire<F> {
-        let frame_bytes = mtu + ETHERNET_BYTES;
         Wire {
             frames,
             neighbours: Neighbours::new(),
@@ -45,9 +44,10 @@ impl<F: Frames> Wire<F> {
             mac,
             mtu,
             checksums,
-            inbox: vec![0; frame_bytes],
+            // Longer than the MTU: a device may get as one packet what the kernel has joined.
+            inbox: vec![0; frame::PACKET_BYTES_MAX],
             staged: 0,
-            outbox: vec![0; frame_bytes],
+            outbox: vec![0; mtu + ETHERNET_BYTES],
         }
     }
 

@@ -1,12 +1,16 @@
 //! Two namespaces joined by veth: a stack in one, the kernel's in the other.
 
 use bypass::routes::Interface;
-use bypass::{Frames, Port, PortOptions};
+use bypass::{Arrival, Datagrams, Device, Frames, Port, PortOptions, ZeroCopy};
+use clock::Deadline;
 use host::network::{DEVICE, Network, Networks};
 use std::io;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
-pub const COPY: PortOptions = PortOptions { queue: None, zero_copy: false };
+/// How long something may take that must come.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const COPY: PortOptions = PortOptions { queue: None, zero_copy: ZeroCopy::No };
 
 /// Both networks; `None` after counting the test as skipped.
 pub fn networks() -> Option<Networks> {
@@ -37,6 +41,17 @@ pub fn open(network: &Network, options: PortOptions) -> Result<Port, bypass::Byp
 /// Addresses of the stack and of the kernel.
 pub fn addresses(networks: &Networks) -> [Ipv4Addr; 2] {
     [networks.exchange().address(), networks.trader().address()]
+}
+
+/// The next datagram, which must come.
+pub fn receive(datagrams: &mut Datagrams<impl Device>, into: &mut [u8]) -> Arrival {
+    let deadline = Deadline::after(PATIENCE);
+    loop {
+        if let Some(received) = datagrams.receive(into) {
+            return received;
+        }
+        assert!(!deadline.left().is_zero(), "{:?}", datagrams.counts());
+    }
 }
 
 /// Does harm to frames in both directions: each `drop`th is lost, each `double`th comes twice, each

@@ -1,6 +1,6 @@
 //! Copies by XDP programs, against the kernel's sockets.
 
-use crate::bench::{addresses, networks, port};
+use crate::bench::{PATIENCE, addresses, networks, port};
 use bypass::broadcast::{Broadcast, Paths, Place, Prepared, RECEIVERS_MAX};
 use bypass::routes::Interface;
 use bypass::{BypassError, Port};
@@ -11,7 +11,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const CHILD: &str = "TICKPATH_TEST_BROADCAST_CHILD";
-const PATIENCE: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_millis(50);
 
 /// A broadcast in the first network, with a source and receivers in the second.

@@ -1,23 +1,9 @@
 //! UDP against the kernel's sockets.
 
-use crate::bench::{addresses, networks, port};
-use bypass::{Arrival, Datagrams, Port};
-use clock::Deadline;
+use crate::bench::{PATIENCE, addresses, networks, port, receive};
+use bypass::{Arrival, Datagrams};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
-use std::time::Duration;
-
-const PATIENCE: Duration = Duration::from_secs(20);
-
-fn receive(ours: &mut Datagrams<Port>, into: &mut [u8]) -> Arrival {
-    let deadline = Deadline::after(PATIENCE);
-    loop {
-        if let Some(received) = ours.receive(into) {
-            return received;
-        }
-        assert!(!deadline.left().is_zero(), "{:?}", ours.counts());
-    }
-}
 
 /// A megabyte each way in datagrams of all sizes, the longest and the empty one too, each answered
 /// before the next.

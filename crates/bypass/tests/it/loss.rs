@@ -1,6 +1,6 @@
 //! Packets that are lost on purpose, between the kernel's own sockets.
 
-use crate::bench::{addresses, networks};
+use crate::bench::{PATIENCE, addresses, networks};
 use bypass::loss::{Loss, LossCounts};
 use bypass::routes::Interface;
 use clock::random::SplitMix64;
@@ -10,7 +10,6 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 const SEED: u64 = 7;
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Loses what the trader's network receives; `None` after counting the test as skipped.
 fn lossy(networks: &Networks, percent: f64) -> Option<Loss> {

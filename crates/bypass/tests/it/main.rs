@@ -6,4 +6,5 @@ mod datagrams;
 mod frames;
 mod loss;
 mod port;
+mod shared;
 mod tcp;

@@ -1,8 +1,8 @@
 //! Packets that a port takes and those that it leaves; how it ends.
 
-use crate::bench::{COPY, addresses, networks, open, port};
+use crate::bench::{COPY, PATIENCE, addresses, networks, open, port};
 use bypass::routes::{Interface, route};
-use bypass::{BypassError, Copying, Device, PortOptions, Protocol};
+use bypass::{BypassError, Copying, Device, PortOptions, Protocol, ZeroCopy};
 use host::network::{DEVICE, Networks};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const CHILD: &str = "TICKPATH_TEST_PORT_CHILD";
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The kernel's TCP and UDP between the two networks.
 fn the_kernels_stack_works(networks: &Networks) {
@@ -74,7 +73,7 @@ fn what_was_not_claimed_stays_with_the_kernel() {
 #[test]
 fn a_port_falls_back_to_copies_and_says_why() {
     let Some(networks) = networks() else { return };
-    let options = PortOptions { queue: Some(0), zero_copy: true };
+    let options = PortOptions { queue: Some(0), zero_copy: ZeroCopy::WhereItCan };
     let port = match open(networks.exchange(), options) {
         Ok(port) => port,
         Err(why) => testing::skip!(Kernel, "{why}"),
@@ -85,6 +84,34 @@ fn a_port_falls_back_to_copies_and_says_why() {
     assert!(said.starts_with("AF_XDP on tick0: native XDP, 1 queue, copy mode (zero"), "{said}");
     let Err(second) = open(networks.exchange(), COPY) else { panic!("two ports on one queue") };
     assert!(second.to_string().contains("xdp off"), "{second}");
+}
+
+/// Where the default route leaves, nobody asks the driver for zero-copy.
+#[test]
+fn zero_copy_is_not_asked_for_where_ssh_may_be() {
+    let Some(networks) = networks() else { return };
+    let options = PortOptions { queue: None, zero_copy: ZeroCopy::UnlessDefaultRoute };
+    let said = || match open(networks.exchange(), options) {
+        Ok(port) => Some(port.to_string()),
+        Err(why) => {
+            testing::skipped(testing::Need::Kernel, why);
+            None
+        }
+    };
+    let has_default =
+        || networks.exchange().within(|| Interface::named(DEVICE).unwrap().has_default_route());
+    assert!(!has_default().unwrap().unwrap());
+    let Some(before) = said() else { return };
+    assert!(before.contains("copy mode (zero-copy: ") && !before.contains("ssh"), "{before}");
+    let [_, router] = addresses(&networks).map(|address| address.to_string());
+    let mut ip = Command::new("ip");
+    ip.args(["route", "add", "default", "via", &router, "dev", DEVICE]);
+    assert!(networks.exchange().within(|| ip.status().unwrap()).unwrap().success());
+    assert!(has_default().unwrap().unwrap());
+    let Some(after) = said() else { return };
+    assert!(
+        after.ends_with("copy mode (zero-copy: an ssh session may be here, by the default route)")
+    );
 }
 
 /// Flows are spread over queues by their ports. A port of both has them all, one queue its share.
@@ -104,7 +131,7 @@ fn several_queues_are_served_and_one_alone_has_its_share() {
     let bind = || (0..FLOWS).map(|_| UdpSocket::bind((second, 0)).unwrap()).collect();
     let senders: Vec<UdpSocket> = networks.trader().within(bind).unwrap();
     for (queue, said) in [(None, "2 queues"), (Some(1), "1 queue,")] {
-        let port = open(networks.exchange(), PortOptions { queue, zero_copy: false });
+        let port = open(networks.exchange(), PortOptions { queue, zero_copy: ZeroCopy::No });
         let port = match port {
             Ok(port) => port,
             Err(why) => testing::skip!(Kernel, "{why}"),
