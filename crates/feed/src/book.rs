@@ -175,6 +175,23 @@ impl Book {
         hash.finish()
     }
 
+    /// A hash of its prices and the lots there, bids before asks, best price first, each side with
+    /// its number of prices: of all that market data as JSON shows.
+    #[must_use]
+    pub fn price_hash(&self) -> u64 {
+        let mut hash = StateHash::new();
+        for side in [Side::Buy, Side::Sell] {
+            let mut prices = 0;
+            for (price_ticks, quantity_lots, _) in self.levels(side) {
+                hash.word(price_ticks.unsigned_abs());
+                hash.word(quantity_lots);
+                prices += 1;
+            }
+            hash.word(prices);
+        }
+        hash.finish()
+    }
+
     /// Number of entries in a snapshot of it.
     #[must_use]
     pub(crate) fn entries(&self, channel: Channel) -> u32 {

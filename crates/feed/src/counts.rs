@@ -13,8 +13,11 @@ pub struct Counts {
     pub replayed: u64,
     /// How often messages were found missing.
     pub gaps: u64,
-    /// Datagrams whose messages were all known.
+    /// Live datagrams whose messages were all known.
     pub duplicates: u64,
+    /// Datagrams of replays and snapshots that brought nothing new. A group gets a snapshot at an
+    /// interval, and what others in it asked for.
+    pub not_needed: u64,
     /// Datagrams that came before an earlier one and were kept.
     pub early: u64,
     /// Datagrams that could not be kept: there were `buffered_datagrams_max`, or it was too long.

@@ -1,6 +1,7 @@
 //! The backends: ways to wait, read and write.
 
 use crate::stream::below::device::DeviceKind;
+use crate::stream::below::shared::SharedDevice;
 use crate::streams::{Sockets, Streams};
 use crate::{stream, tls};
 use clock::Clock;
@@ -64,6 +65,12 @@ impl Backend {
             Some(kind) => stream::below::datagrams::open(kind, clock),
             None => self.open(clock),
         }
+    }
+
+    /// For a thread that has connections and datagrams: the device of both, not open yet. `None`:
+    /// both have sockets of the kernel.
+    pub fn shared_device(&self) -> Option<SharedDevice> {
+        DeviceKind::of(self.row).map(SharedDevice::new)
     }
 
     /// As [`Backend::open`], for a thread that also receives datagrams: an arrival at `socket` ends

@@ -43,5 +43,5 @@ pub mod tls;
 pub use backend::{BACKENDS, Backend, backend};
 pub use connection::Connection;
 pub use dialogue::{Blocking, Dialogue};
-pub use stream::{inject, stamped};
+pub use stream::{StreamReceiver, inject, stamped};
 pub use streams::{BELL, RECEIVED_AHEAD_BYTES_MAX, Ready, StreamId, StreamRead, Streams, Write};

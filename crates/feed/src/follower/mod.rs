@@ -163,6 +163,14 @@ impl Follower {
         self.asking.end();
     }
 
+    /// Follows another exchange from now on: the session of the next datagram is its own, and it
+    /// wants a snapshot.
+    pub fn change_exchange(&mut self) {
+        (self.session, self.other_session, self.next) = (None, (0, 0), 1);
+        self.counts.sessions += 1;
+        self.begin_again();
+    }
+
     /// The book of an instrument. It is right only while the follower is in sync.
     #[must_use]
     #[inline]
@@ -262,7 +270,10 @@ impl Follower {
     fn take(&mut self, packet: &Packet) -> u32 {
         let header = packet.header();
         if header.sequence + u64::from(header.count) <= self.next {
-            self.counts.duplicates += 1;
+            match header.kind {
+                PacketKind::Live => self.counts.duplicates += 1,
+                PacketKind::Replay | PacketKind::Snapshot => self.counts.not_needed += 1,
+            }
             return 0;
         }
         let mut applied = 0;
@@ -327,7 +338,7 @@ impl Follower {
     fn part(&mut self, packet: &Packet, bytes: &[u8]) -> u32 {
         let Follower { rebuild, books, definitions, counts, .. } = self;
         if !self.is_rebuilding {
-            counts.duplicates += 1;
+            counts.not_needed += 1;
             return 0;
         }
         match rebuild.part(packet, bytes, Books { books, definitions, counts }) {

@@ -74,7 +74,7 @@ impl Rebuild {
     pub fn part(&mut self, packet: &Packet, bytes: &[u8], mut books: Books) -> RebuildResult {
         let PacketHeader { sequence, part, parts, .. } = *packet.header();
         if self.snapshot.is_some_and(|snapshot| sequence < snapshot.sequence) {
-            books.counts.duplicates += 1;
+            books.counts.not_needed += 1;
             return RebuildResult::Nothing;
         }
         let is_same = |s: Snapshot| (sequence, parts) == (s.sequence, s.parts);
@@ -88,7 +88,7 @@ impl Rebuild {
         };
         self.snapshot = Some(snapshot);
         if part < snapshot.next_part {
-            books.counts.duplicates += 1;
+            books.counts.not_needed += 1;
             return RebuildResult::Part;
         }
         if part > snapshot.next_part {

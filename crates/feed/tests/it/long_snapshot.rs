@@ -92,7 +92,7 @@ fn one_that_takes_longer_than_the_follower_waits_arrives() {
             }
         }
         assert!(feed.is_followed_by(&follower));
-        assert_eq!((follower.counts().duplicates, follower.counts().snapshots), (0, 1));
+        assert_eq!((follower.counts().not_needed, follower.counts().snapshots), (0, 1));
     }
 }
 

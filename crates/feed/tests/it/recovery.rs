@@ -142,6 +142,27 @@ fn a_gap_is_filled_by_a_replay_and_what_came_meanwhile() {
     assert_eq!((counts.messages, counts.snapshots, counts.faults.total()), (5, 1, 0));
 }
 
+/// A group gets snapshots at an interval, and what others asked for. Only a live datagram that
+/// comes twice is a duplicate.
+#[test]
+fn what_others_needed_is_no_duplicate() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(2);
+    give(&mut follower, &ticks);
+    let (parts, replay) = (feed.parts(), feed.replay(4, 2).unwrap());
+    let others = (parts.len() + replay.len()) as u64;
+    assert!(!parts.is_empty() && replay.len() == 2);
+    give(&mut follower, &parts);
+    give(&mut follower, &replay);
+    let counts = *follower.counts();
+    assert_eq!((counts.duplicates, counts.not_needed), (0, others));
+    give(&mut follower, &ticks[1..]);
+    let counts = *follower.counts();
+    assert_eq!((counts.duplicates, counts.not_needed), (1, others));
+    assert_eq!((counts.messages, counts.replayed, counts.faults.total()), (2, 0, 0));
+    assert!(feed.is_followed_by(&follower));
+}
+
 #[test]
 fn a_loss_at_the_tail_shows_in_a_heartbeat() {
     let (mut feed, mut follower) = in_sync();
@@ -396,6 +417,21 @@ fn another_session_begins_after_three_datagrams_in_a_row() {
     let counts = follower.counts();
     assert_eq!((counts.sessions, counts.faults.of(Fault::OtherSession)), (1, 7));
     assert_eq!(counts.replays_asked, 0);
+}
+
+#[test]
+fn a_follower_that_changes_exchanges_takes_the_next_session_at_once() {
+    let (mut feed, mut follower) = in_sync();
+    give(&mut follower, &feed.ticks(5));
+    feed.exchange.restart(&settings());
+    follower.change_exchange();
+    assert_eq!((follower.is_in_sync(), follower.session()), (false, None));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
+    give(&mut follower, &feed.snapshot());
+    give(&mut follower, &feed.ticks(1));
+    assert!(feed.is_followed_by(&follower));
+    let counts = follower.counts();
+    assert_eq!((counts.sessions, counts.faults.of(Fault::OtherSession)), (1, 0));
 }
 
 #[test]

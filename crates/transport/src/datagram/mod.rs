@@ -9,9 +9,11 @@ mod arrival;
 pub(crate) mod control;
 mod drops;
 pub(crate) mod harm;
-mod received;
+pub(crate) mod receive_stamps;
+pub(crate) mod received;
 mod recipients;
 mod sender;
+mod socket_receiver;
 mod stamped;
 
 pub use crate::datagram::arrival::ArrivalSocket;
@@ -19,21 +21,23 @@ pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
 pub use crate::datagram::sender::{DatagramSender, SendOptions, SendOutcome, is_full, sending};
 pub use crate::datagram::stamped::StampedSocket;
+pub use crate::stream::below::shared::SharedDevice;
 pub use plan::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 
 pub(crate) use crate::datagram::control::Control;
-use crate::datagram::control::{CONTROL_BYTES, ControlMessages};
 use crate::datagram::harm::HarmState;
+use crate::datagram::socket_receiver::SocketReceiver;
+use crate::stream::below::receiver::BelowReceiver;
 use clock::Clock;
 use clock::wall::Wall;
 use nix::errno::Errno;
-use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, RxqOvfl, Timestamping};
-use nix::sys::socket::{MsgFlags, TimestampingFlag, getsockopt, recvmsg, setsockopt};
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, Timestamping};
+use nix::sys::socket::{TimestampingFlag, getsockopt, setsockopt};
 use plan::faults::DatagramHarm;
 use rustix::net::{AddressFamily, SocketType, sockopt};
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// How datagrams are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,28 +119,49 @@ pub fn flow_to(peer: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Which stamps the kernel put on what was received.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum StampKind {
-    #[default]
-    Nothing,
-    Software,
-    /// The card stamped as well.
-    Hardware,
+/// Where datagrams come to. Never blocks; nothing is allocated on the way of a datagram.
+pub struct DatagramReceiver {
+    source: Source,
+    harmed: Option<Box<HarmState>>,
+    /// Drops that are not counted.
+    dropped_before: u64,
 }
 
-/// A socket that datagrams come to. Never blocks; nothing is allocated on the way of a datagram.
-pub struct DatagramReceiver {
-    socket: UdpSocket,
-    clock: Clock,
-    wall: Option<Wall>,
+enum Source {
+    Socket(Box<SocketReceiver>),
+    /// Below the kernel.
+    Below(Box<BelowReceiver>),
+}
+
+impl Source {
+    #[inline]
+    fn receive(&mut self, into: &mut [u8]) -> Datagram {
+        match self {
+            Source::Socket(socket) => socket.receive(into),
+            Source::Below(below) => below.receive(into),
+        }
+    }
+
     /// The control messages beside the latest datagram.
-    control: Control,
-    stamped: StampKind,
-    receive_buffer_bytes: usize,
-    dropped: u32,
-    cut: u64,
-    harmed: Option<Box<HarmState>>,
+    fn control(&self) -> Control {
+        match self {
+            Source::Socket(socket) => socket.stamps.control.clone(),
+            Source::Below(_) => Control::none(),
+        }
+    }
+
+    fn set_control(&mut self, control: Control) {
+        if let Source::Socket(socket) = self {
+            socket.stamps.control = control;
+        }
+    }
+
+    fn socket(&self) -> Option<&SocketReceiver> {
+        match self {
+            Source::Socket(socket) => Some(socket),
+            Source::Below(_) => None,
+        }
+    }
 }
 
 impl DatagramReceiver {
@@ -151,21 +176,28 @@ impl DatagramReceiver {
         options: &ReceiveOptions,
         clock: Clock,
     ) -> Result<DatagramReceiver, DatagramError> {
-        let (socket, receive_buffer_bytes) =
-            receiving(address, options.multicast, options.receive_buffer_bytes)?;
-        // Without the count of drops they show as gaps in the feed all the same.
-        let _ = setsockopt(&socket, RxqOvfl, &1);
-        let stamps = options.kernel_stamps && ask_for_stamps(&socket);
+        let socket = Box::new(SocketReceiver::bind(address, options, clock)?);
+        Ok(DatagramReceiver { source: Source::Socket(socket), harmed: None, dropped_before: 0 })
+    }
+
+    /// The same below the kernel, over a device that connections share. The kernel stamps nothing
+    /// and keeps no buffer there: frames wait in the device's rings.
+    ///
+    /// # Errors
+    /// If the device can't run on the interface of that address, or the address or the group can't
+    /// be had there.
+    pub fn below(
+        device: &SharedDevice,
+        address: SocketAddr,
+        multicast: Option<(Ipv4Addr, Ipv4Addr)>,
+        clock: Clock,
+    ) -> Result<DatagramReceiver, DatagramError> {
+        let failed = |source| DatagramError::Bind { address, source };
+        let below = BelowReceiver::bind(device, address, multicast, clock).map_err(failed)?;
         Ok(DatagramReceiver {
-            socket,
-            clock,
-            wall: stamps.then(|| Wall::read(clock)),
-            control: Control([0; CONTROL_BYTES]),
-            stamped: StampKind::Nothing,
-            receive_buffer_bytes,
-            dropped: 0,
-            cut: 0,
+            source: Source::Below(Box::new(below)),
             harmed: None,
+            dropped_before: 0,
         })
     }
 
@@ -179,44 +211,21 @@ impl DatagramReceiver {
     /// The next datagram, if one is there, into `into`.
     #[inline]
     pub fn receive(&mut self, into: &mut [u8]) -> Datagram {
-        let Some(mut harmed) = self.harmed.take() else { return self.receive_from_kernel(into) };
+        let DatagramReceiver { source, harmed, .. } = self;
+        let Some(harmed) = harmed else { return source.receive(into) };
         let (datagram, control) =
-            harmed.receive(into, |into| (self.receive_from_kernel(into), self.control.clone()));
-        (self.harmed, self.control) = (Some(harmed), control);
+            harmed.receive(into, |into| (source.receive(into), source.control()));
+        source.set_control(control);
         datagram
-    }
-
-    #[inline]
-    fn receive_from_kernel(&mut self, into: &mut [u8]) -> Datagram {
-        self.control.clear();
-        let mut slices = [IoSliceMut::new(into)];
-        let received = recvmsg::<()>(
-            self.socket.as_raw_fd(),
-            &mut slices,
-            Some(&mut self.control.0),
-            MsgFlags::empty(),
-        );
-        let read_ns = self.clock.now_ns();
-        match received {
-            Ok(received) => {
-                self.cut += u64::from(received.flags.contains(MsgFlags::MSG_TRUNC));
-                Datagram::Bytes { n: received.bytes, read_ns }
-            }
-            Err(Errno::EAGAIN | Errno::EINTR) => Datagram::Empty,
-            Err(errno) => Datagram::Failed(errno.into()),
-        }
     }
 
     /// When the kernel received the latest datagram, ns on the [`Clock`]; 0: not stamped. Off the
     /// path: it decodes the control messages only now.
     pub fn kernel_ns(&mut self) -> u64 {
-        let ControlMessages { software_ns, hardware_ns, dropped, .. } = self.control.said();
-        self.dropped = dropped.unwrap_or(self.dropped);
-        if software_ns == 0 {
-            return 0;
+        match &mut self.source {
+            Source::Socket(socket) => socket.kernel_ns(),
+            Source::Below(_) => 0,
         }
-        self.stamped = if hardware_ns > 0 { StampKind::Hardware } else { StampKind::Software };
-        self.wall.as_ref().map_or(0, |wall| wall.clock_ns(software_ns))
     }
 
     /// Where to send what shall come here.
@@ -224,52 +233,63 @@ impl DatagramReceiver {
     /// # Errors
     /// If the kernel doesn't say.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        match &self.source {
+            Source::Socket(socket) => socket.local_addr(),
+            Source::Below(below) => Ok(below.address()),
+        }
     }
 
     /// Receive buffer that the kernel gave, bytes, in its own count: twice what was asked for, if
-    /// it gave that.
-    pub fn receive_buffer_bytes(&self) -> usize {
-        self.receive_buffer_bytes
+    /// it gave that. `None`: there is none below the kernel.
+    pub fn receive_buffer_bytes(&self) -> Option<usize> {
+        self.source.socket().map(SocketReceiver::receive_buffer_bytes)
     }
 
     /// Source of the latest stamp: `software`, `hardware` (the card, as well; the kernel's is
     /// used), or empty.
     pub fn kernel_stamps(&self) -> &'static str {
-        match self.stamped {
-            StampKind::Nothing => "",
-            StampKind::Software => "software",
-            StampKind::Hardware => "hardware",
-        }
+        self.source.socket().map_or("", SocketReceiver::kernel_stamps)
     }
 
-    /// Datagrams dropped so far because the receive buffer was full. Off the path: it asks the
-    /// kernel, which otherwise reports only drops before the latest datagram.
+    /// Datagrams dropped for want of room since [`DatagramReceiver::count_drops`] or, without it,
+    /// since the beginning: in the receive buffer or, below the kernel, in the device's rings,
+    /// there with the frames of connections. Off the path: it asks the kernel.
     pub fn dropped(&self) -> u64 {
-        let told = u64::from(self.dropped);
-        drops::of(&self.socket).map_or(told, |asked| asked.max(told))
+        self.dropped_in_all().saturating_sub(self.dropped_before)
+    }
+
+    /// Counts drops from now on. Off the path: it asks the kernel.
+    pub fn count_drops(&mut self) {
+        self.dropped_before = self.dropped_in_all();
+    }
+
+    fn dropped_in_all(&self) -> u64 {
+        match &self.source {
+            Source::Socket(socket) => socket.dropped(),
+            Source::Below(below) => below.dropped(),
+        }
     }
 
     /// Datagrams that were longer than the buffer they were read into.
     pub fn cut(&self) -> u64 {
-        self.cut
+        self.source.socket().map_or(0, SocketReceiver::cut)
     }
 
     /// Reads the wall clock again, some microseconds: off the path, about once a second.
     pub fn refresh_wall(&mut self) {
-        self.wall.iter_mut().for_each(Wall::refresh);
+        if let Source::Socket(socket) = &mut self.source {
+            socket.refresh_wall();
+        }
     }
 
     /// The wall clock by which the kernel's stamps are laid on ours; `None` where there are none.
     pub fn wall(&self) -> Option<&Wall> {
-        self.wall.as_ref()
+        self.source.socket().and_then(SocketReceiver::wall)
     }
-}
 
-/// For whoever sleeps until something comes.
-impl AsFd for DatagramReceiver {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    /// The kernel's socket, to sleep until something comes; `None`: there is none below it.
+    pub fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.source.socket().map(SocketReceiver::as_fd)
     }
 }
 
@@ -341,7 +361,8 @@ pub(crate) fn set_receive_buffer(socket: &UdpSocket, bytes: usize) -> Result<usi
     getsockopt(socket, RcvBuf).map_err(failed)
 }
 
-fn ask_for_stamps(socket: &UdpSocket) -> bool {
+/// Asks the kernel to stamp what a socket receives. Returns whether it will.
+pub(crate) fn ask_for_stamps(socket: &impl AsFd) -> bool {
     let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
         | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
         | TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWARE

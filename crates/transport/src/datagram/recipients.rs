@@ -78,6 +78,8 @@ pub enum NotSent {
     NotOneHost,
     /// Another host than the client, in no network that the operator allows.
     Foreign,
+    /// Below the kernel: a host without a connection to this process.
+    Unconnected,
 }
 
 impl Recipients {

@@ -2,6 +2,8 @@
 
 use crate::datagram::{DatagramError, bind};
 use crate::stamps::{self, KernelStamps};
+use crate::stream::below::sender::BelowSender;
+use crate::stream::below::shared::SharedDevice;
 use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::SndBuf;
@@ -38,11 +40,17 @@ pub enum SendOutcome {
     Failed(io::Error),
 }
 
-/// A socket that datagrams leave by. Never blocks.
-pub struct DatagramSender {
-    socket: UdpSocket,
-    /// Datagrams that the kernel was asked to stamp.
-    stamped: u32,
+/// The way by which datagrams leave. Never blocks.
+pub struct DatagramSender(Way);
+
+enum Way {
+    Socket {
+        socket: UdpSocket,
+        /// Datagrams that the kernel was asked to stamp.
+        stamped: u32,
+    },
+    /// Below the kernel.
+    Below(Box<BelowSender>),
 }
 
 impl DatagramSender {
@@ -65,22 +73,47 @@ impl DatagramSender {
             socket.set_multicast_ttl_v4(options.multicast_hops).map_err(failed)?;
             socket.set_multicast_loop_v4(true).map_err(failed)?;
         }
-        Ok(DatagramSender { socket, stamped: 0 })
+        Ok(DatagramSender(Way::Socket { socket, stamped: 0 }))
+    }
+
+    /// Sends below the kernel, over a device that connections share and open. To a group it sends
+    /// by the interface of that device, in its network alone.
+    pub fn below(device: SharedDevice) -> DatagramSender {
+        DatagramSender(Way::Below(Box::new(BelowSender::new(device))))
     }
 
     /// Where what is sent comes from.
     ///
     /// # Errors
-    /// If the kernel doesn't say.
+    /// If the kernel doesn't say, or a device below it is not open yet.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        match &self.0 {
+            Way::Socket { socket, .. } => socket.local_addr(),
+            Way::Below(below) => below.address(),
+        }
     }
 
-    /// Sends one datagram.
+    /// Makes ready to send to an address. Off the path.
+    ///
+    /// # Errors
+    /// Below the kernel, unless it is a group, or a host with which a connection of the same device
+    /// speaks.
+    pub fn reach(&mut self, to: SocketAddr) -> io::Result<()> {
+        match &mut self.0 {
+            Way::Socket { .. } => Ok(()),
+            Way::Below(below) => below.reach(to),
+        }
+    }
+
+    /// Sends one datagram, to an address that was [reached](DatagramSender::reach).
     #[inline]
     pub fn send(&mut self, to: SocketAddr, bytes: &[u8]) -> SendOutcome {
-        match self.socket.send_to(bytes, to) {
-            Ok(_) => SendOutcome::Whole,
+        let sent = match &mut self.0 {
+            Way::Socket { socket, .. } => socket.send_to(bytes, to).map(|_| ()),
+            Way::Below(below) => below.send(to, bytes),
+        };
+        match sent {
+            Ok(()) => SendOutcome::Whole,
             Err(error) if is_full(&error) => SendOutcome::Full,
             Err(error) => SendOutcome::Failed(error),
         }
@@ -89,18 +122,22 @@ impl DatagramSender {
     /// Has the kernel stamp what is sent until [`DatagramSender::departure`]. It is a system call,
     /// so make it before your own stamp. Returns whether the kernel can.
     pub fn stamp_next(&self) -> bool {
-        stamps::ask(&self.socket, true).is_ok()
+        match &self.0 {
+            Way::Socket { socket, .. } => stamps::ask(socket, true).is_ok(),
+            Way::Below(_) => false,
+        }
     }
 
     /// The stamps of the datagram that was sent since then, if they are there already. Makes some
     /// system calls. `is_sent`: whether the kernel took it.
     pub fn departure(&mut self, is_sent: bool) -> KernelStamps {
         let mut departure = KernelStamps::default();
+        let Way::Socket { socket, stamped } = &mut self.0 else { return departure };
         // It can't fail where it did not fail before.
-        let _ = stamps::ask(&self.socket, false);
+        let _ = stamps::ask(&*socket, false);
         if is_sent {
-            departure.sent(&self.socket, self.stamped);
-            self.stamped = self.stamped.wrapping_add(1);
+            departure.sent(&*socket, *stamped);
+            *stamped = stamped.wrapping_add(1);
         }
         departure
     }

@@ -256,7 +256,7 @@ impl TickerEcho {
         let ip = Ipv4Addr::from_bits((sequence >> 16) as u32);
         let to = SocketAddr::from((ip, sequence as u16));
         let peer = self.peers.get(id.index()).copied().flatten();
-        if self.recipients.check(to, peer).is_err() {
+        if self.recipients.check(to, peer).is_err() || self.sender.reach(to).is_err() {
             return false;
         }
         self.subscriber = Some(Subscriber { id, to });

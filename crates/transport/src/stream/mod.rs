@@ -6,9 +6,12 @@ pub(crate) mod below;
 mod harmed;
 pub mod inject;
 pub(crate) mod readiness;
+mod receiver;
 pub(crate) mod socket;
 pub mod stamped;
 pub(crate) mod uring;
+
+pub use receiver::StreamReceiver;
 
 #[cfg(test)]
 mod tests {

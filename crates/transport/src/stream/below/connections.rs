@@ -7,10 +7,11 @@
 //! - It spins: there is no wait that sleeps.
 
 use super::device::{AnyDevice, DeviceKind};
+use super::shared::DeviceSource;
 use super::{address_of, no_sockets, source_to, v4};
 use crate::connection::Connection;
 use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
-use bypass::{ConnectionId, TcpLimits, TcpStack};
+use bypass::{ConnectionId, Protocol, TcpLimits, TcpStack};
 use clock::Clock;
 use plan::backend::BELOW_CONNECTIONS_MAX;
 use std::hash::{BuildHasher, RandomState};
@@ -31,7 +32,11 @@ const LIMITS: TcpLimits = TcpLimits {
 const DIAL_NS: u64 = 5_000_000_000;
 
 pub(crate) fn open(kind: DeviceKind, clock: Clock) -> io::Result<Box<dyn Sockets>> {
-    Ok(Box::new(Connections { kind, clock, stack: None, lanes: Vec::new() }))
+    Ok(Box::new(over(DeviceSource::Own(kind), clock)))
+}
+
+pub(super) fn over(source: DeviceSource, clock: Clock) -> Connections {
+    Connections { source, clock, stack: None, lanes: Vec::new() }
 }
 
 /// One connection.
@@ -42,8 +47,8 @@ struct Lane {
     writable: bool,
 }
 
-struct Connections {
-    kind: DeviceKind,
+pub(super) struct Connections {
+    source: DeviceSource,
     clock: Clock,
     /// Opened by the first call that says on which address.
     stack: Option<(Ipv4Addr, TcpStack<AnyDevice>)>,
@@ -56,7 +61,7 @@ impl Connections {
         let (its, stack) = match &mut self.stack {
             Some(opened) => opened,
             none => {
-                let device = self.kind.open_at(address)?;
+                let device = self.source.open_at(address, Protocol::Tcp)?;
                 let seed = RandomState::new().hash_one(());
                 let stack = TcpStack::on_port(device, address, LIMITS, seed);
                 none.insert((address, stack.map_err(io::Error::other)?))

@@ -2,14 +2,14 @@
 
 use bypass::frame::Mac;
 use bypass::routes::Interface;
-use bypass::{BypassError, Device, Frames, Port, PortOptions, Protocol};
+use bypass::{BypassError, Device, Frames, Part, Port, PortOptions, Protocol, ZeroCopy};
 use plan::backend::{self, Backend};
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// Copies, because zero-copy on the queue that carries an ssh session can cut it off.
-const OPTIONS: PortOptions = PortOptions { queue: None, zero_copy: false };
+/// Not without copies where an ssh session may be, because it could be cut off.
+const OPTIONS: PortOptions = PortOptions { queue: None, zero_copy: ZeroCopy::UnlessDefaultRoute };
 /// Names the driver of DPDK, with its arguments behind commas.
 #[cfg(feature = "dpdk")]
 const DRIVER_VARIABLE: &str = "TICKPATH_DPDK_DRIVER";
@@ -35,25 +35,33 @@ impl DeviceKind {
     /// If there is none, or the device can't run there: in words that say what to try.
     pub(crate) fn open_at(self, address: Ipv4Addr) -> io::Result<AnyDevice> {
         let interface = Interface::with_address(address).map_err(io::Error::other)?;
+        self.open_on(&interface).map(AnyDevice::Whole)
+    }
+
+    /// A device on an interface.
+    ///
+    /// # Errors
+    /// If the device can't run there: in words that say what to try.
+    pub(crate) fn open_on(self, interface: &Interface) -> io::Result<RealDevice> {
         match self {
             DeviceKind::AfXdp => {
-                Port::open(&interface, OPTIONS).map(AnyDevice::AfXdp).map_err(io::Error::other)
+                Port::open(interface, OPTIONS).map(RealDevice::AfXdp).map_err(io::Error::other)
             }
-            DeviceKind::Dpdk => dpdk(&interface),
+            DeviceKind::Dpdk => dpdk(interface),
         }
     }
 }
 
 #[cfg(feature = "dpdk")]
-fn dpdk(interface: &Interface) -> io::Result<AnyDevice> {
+fn dpdk(interface: &Interface) -> io::Result<RealDevice> {
     let driver = std::env::var(DRIVER_VARIABLE);
     let driver = driver.as_deref().unwrap_or(bypass::DRIVER_DEFAULT);
     let port = bypass::DpdkPort::open(interface, driver).map_err(io::Error::other)?;
-    Ok(AnyDevice::Dpdk(port))
+    Ok(RealDevice::Dpdk(port))
 }
 
 #[cfg(not(feature = "dpdk"))]
-fn dpdk(_: &Interface) -> io::Result<AnyDevice> {
+fn dpdk(_: &Interface) -> io::Result<RealDevice> {
     let why = "this tickpath is built without DPDK: install libdpdk-dev and build it with \
                `make dpdk`, or use af_xdp";
     Err(io::Error::new(io::ErrorKind::Unsupported, why))
@@ -61,7 +69,7 @@ fn dpdk(_: &Interface) -> io::Result<AnyDevice> {
 
 /// A device of any kind. There is one a process, so its size does not matter.
 #[cfg_attr(feature = "dpdk", allow(clippy::large_enum_variant))]
-pub enum AnyDevice {
+pub enum RealDevice {
     /// AF_XDP.
     AfXdp(Port),
     /// DPDK.
@@ -69,54 +77,95 @@ pub enum AnyDevice {
     Dpdk(bypass::DpdkPort),
 }
 
+/// A device, or the part of one that carries one protocol.
+#[allow(clippy::large_enum_variant)]
+pub enum AnyDevice {
+    /// All of it.
+    Whole(RealDevice),
+    /// One protocol.
+    Part(Part<RealDevice>),
+}
+
+impl AnyDevice {
+    /// Where a host is to which the other part sends segments.
+    pub(crate) fn spoken_to(&self, address: Ipv4Addr) -> Option<Mac> {
+        match self {
+            AnyDevice::Whole(_) => None,
+            AnyDevice::Part(part) => part.spoken_to(address),
+        }
+    }
+}
+
 /// The same call of whichever it is.
 macro_rules! whichever {
-    ($device:expr, $one:ident => $call:expr) => {
+    (RealDevice, $device:expr, $one:ident => $call:expr) => {
         match $device {
-            AnyDevice::AfXdp($one) => $call,
+            RealDevice::AfXdp($one) => $call,
             #[cfg(feature = "dpdk")]
-            AnyDevice::Dpdk($one) => $call,
+            RealDevice::Dpdk($one) => $call,
+        }
+    };
+    (AnyDevice, $device:expr, $one:ident => $call:expr) => {
+        match $device {
+            AnyDevice::Whole($one) => $call,
+            AnyDevice::Part($one) => $call,
         }
     };
 }
 
-impl Frames for AnyDevice {
-    #[inline]
-    fn receive(&mut self, take: impl FnOnce(&[u8])) -> bool {
-        whichever!(self, one => one.receive(take))
-    }
+/// A device by the calls of those that it may be.
+macro_rules! device {
+    ($kind:ident) => {
+        impl Frames for $kind {
+            #[inline]
+            fn receive(&mut self, take: impl FnOnce(&[u8])) -> bool {
+                whichever!($kind, self, one => one.receive(take))
+            }
 
-    #[inline]
-    fn send(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool {
-        whichever!(self, one => one.send(bytes, fill))
-    }
+            #[inline]
+            fn send(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool {
+                whichever!($kind, self, one => one.send(bytes, fill))
+            }
 
-    #[inline]
-    fn flush(&mut self) -> io::Result<()> {
-        whichever!(self, one => one.flush())
-    }
+            #[inline]
+            fn flush(&mut self) -> io::Result<()> {
+                whichever!($kind, self, one => one.flush())
+            }
+        }
+
+        impl Device for $kind {
+            fn interface(&self) -> &Interface {
+                whichever!($kind, self, one => one.interface())
+            }
+
+            fn claim(
+                &mut self,
+                protocol: Protocol,
+                address: SocketAddrV4,
+            ) -> Result<SocketAddrV4, BypassError> {
+                whichever!($kind, self, one => one.claim(protocol, address))
+            }
+
+            fn join(&mut self, group: SocketAddrV4, own: Ipv4Addr) -> Result<(), BypassError> {
+                whichever!($kind, self, one => one.join(group, own))
+            }
+
+            fn dropped(&self) -> Option<u64> {
+                whichever!($kind, self, one => one.dropped())
+            }
+
+            fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError> {
+                whichever!($kind, self, one => one.next_hop(to))
+            }
+        }
+
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                whichever!($kind, self, one => one.fmt(f))
+            }
+        }
+    };
 }
 
-impl Device for AnyDevice {
-    fn interface(&self) -> &Interface {
-        whichever!(self, one => one.interface())
-    }
-
-    fn claim(
-        &mut self,
-        protocol: Protocol,
-        address: SocketAddrV4,
-    ) -> Result<SocketAddrV4, BypassError> {
-        whichever!(self, one => one.claim(protocol, address))
-    }
-
-    fn next_hop(&mut self, to: Ipv4Addr) -> Result<Mac, BypassError> {
-        whichever!(self, one => one.next_hop(to))
-    }
-}
-
-impl fmt::Display for AnyDevice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        whichever!(self, one => one.fmt(f))
-    }
-}
+device!(RealDevice);
+device!(AnyDevice);

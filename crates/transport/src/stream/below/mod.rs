@@ -3,6 +3,9 @@
 pub(crate) mod connections;
 pub(crate) mod datagrams;
 pub(crate) mod device;
+pub(crate) mod receiver;
+pub(crate) mod sender;
+pub(crate) mod shared;
 
 use bypass::routes;
 use std::io::{self, ErrorKind};
