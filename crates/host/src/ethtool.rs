@@ -4,7 +4,10 @@
 use std::io;
 use std::os::fd::AsRawFd;
 
+use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
+
+use crate::netdev;
 
 /// Longest name of an interface, including its closing zero.
 const NAME_BYTES: usize = libc::IFNAMSIZ;
@@ -70,9 +73,29 @@ const ATTRIBUTES: [Attribute; 19] = [
     flag("ntuple", 1 << 27),
 ];
 
+/// Attributes that netlink tells and nobody can set: whether the driver pushes packets into the
+/// device, whether it has AF_XDP without copies, and the number of receive queues with a socket of
+/// AF_XDP.
+const TOLD: [&str; 3] = ["tx-push", "zero-copy", "af-xdp-queues"];
+
 /// Names of all attributes.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ATTRIBUTES.iter().map(|attribute| attribute.name)
+    ATTRIBUTES.iter().map(|attribute| attribute.name).chain(TOLD)
+}
+
+/// One of [`TOLD`]; `None` if the driver or the kernel lacks it.
+fn told(nic: &str, name: &str) -> io::Result<Option<u32>> {
+    if name == TOLD[0] {
+        return Ok(netdev::pushes(nic)?.map(u32::from));
+    }
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    let index = name_to_index(&socket, nic)?;
+    // Older kernels lack the family, or parts of it.
+    let Ok(af_xdp) = netdev::af_xdp(index) else { return Ok(None) };
+    Ok(Some(match name == TOLD[1] {
+        true => af_xdp.has_zero_copy.into(),
+        false => af_xdp.queues.len() as u32,
+    }))
 }
 
 /// An attribute's value; `None` if the driver lacks it.
@@ -80,6 +103,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// If the interface or the attribute does not exist.
 pub fn get(nic: &str, name: &str) -> io::Result<Option<u32>> {
+    if TOLD.contains(&name) {
+        return told(nic, name);
+    }
     let attribute = attribute(name)?;
     match words(nic, attribute) {
         Ok(words) => Ok(Some(match attribute.bit {
@@ -96,6 +122,9 @@ pub fn get(nic: &str, name: &str) -> io::Result<Option<u32>> {
 /// # Errors
 /// Those of the driver: EOPNOTSUPP, EINVAL, EPERM.
 pub fn set(nic: &str, name: &str, value: u32) -> io::Result<()> {
+    if TOLD.contains(&name) {
+        return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+    }
     let attribute = attribute(name)?;
     let Some(set) = attribute.set else {
         return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));

@@ -12,6 +12,7 @@ pub mod error;
 #[allow(unsafe_code)]
 pub mod ethtool;
 pub mod fingerprint;
+mod generic_netlink;
 #[allow(unsafe_code)]
 pub mod huge_pages;
 pub mod instance;
@@ -20,6 +21,7 @@ pub mod kernel_list;
 mod maps;
 pub mod measuring;
 pub mod memory;
+pub mod netdev;
 #[allow(unsafe_code)]
 pub mod network;
 pub mod packets;

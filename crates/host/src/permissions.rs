@@ -6,6 +6,8 @@ use crate::root::Root;
 
 /// Bit of CAP_IPC_LOCK in a capability mask (capabilities(7)).
 const CAP_IPC_LOCK: u32 = 14;
+/// Bit of CAP_NET_ADMIN.
+const CAP_NET_ADMIN: u32 = 12;
 /// Bit of CAP_SYS_NICE.
 const CAP_SYS_NICE: u32 = 23;
 
@@ -40,6 +42,8 @@ pub struct Permissions {
     pub has_sys_nice: Option<bool>,
     /// Whether it has CAP_IPC_LOCK, which allows any amount of locked memory.
     pub has_ipc_lock: Option<bool>,
+    /// Whether it has CAP_NET_ADMIN, which AF_XDP and preferred busy polling need.
+    pub has_net_admin: Option<bool>,
 }
 
 impl Permissions {
@@ -58,6 +62,7 @@ impl Permissions {
             open_files: limit(&limits, "Max open files"),
             has_sys_nice: has(CAP_SYS_NICE),
             has_ipc_lock: has(CAP_IPC_LOCK),
+            has_net_admin: has(CAP_NET_ADMIN),
         }
     }
 }
@@ -118,6 +123,9 @@ Max realtime priority     0                    0
                 ),
                 has_ipc_lock: Some(
                     true,
+                ),
+                has_net_admin: Some(
+                    false,
                 ),
             }
         "#]]

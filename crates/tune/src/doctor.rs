@@ -8,7 +8,7 @@
 use host::Root;
 use record::doctor::{Finding, Findings, Grade, SCHEMA};
 
-use crate::checks::{load, machine, permission, time};
+use crate::checks::{below, load, machine, permission, time};
 use crate::inspection::Inspection;
 use crate::setting::{JudgedSetting, Judgement, Value};
 use crate::settings;
@@ -22,7 +22,7 @@ struct Check {
 }
 
 /// All of them, the most important first.
-static CHECKS: [Check; 19] = [
+static CHECKS: [Check; 23] = [
     Check {
         id: "cores.count",
         why: "The exchange and the client spin on a core each; the kernel, the shell and all daemons \
@@ -153,6 +153,36 @@ static CHECKS: [Check; 19] = [
         what_to_do: "Where a thread polls the queue (busy polling, AF_XDP), write 10000 to gro_flush_timeout of \
                      /sys/class/net/NAME. Elsewhere write 0 to napi_defer_hard_irqs.",
         judge: machine::nic_deferral,
+    },
+    Check {
+        id: "nic.llq",
+        why: "With low-latency queues the driver of ENA writes the beginning of a packet into the device, \
+              which otherwise fetches it from memory: some us a packet.",
+        what_to_do: "LLQ is on where the device has it. `dmesg | grep -i llq` says why not; \
+                     `ethtool -g NAME` has it as TX push.",
+        judge: below::llq,
+    },
+    Check {
+        id: "nic.driver_version",
+        why: "AF_XDP on ENA without copies needs AWS's own driver, from 2.7.0 on; the kernel's copies. \
+              Versions before 2.9.0 lack mended XDP and don't say whether they use LLQ.",
+        what_to_do: "Install a newer driver (github.com/amzn/amzn-drivers), or use the kernel's.",
+        judge: below::driver_version,
+    },
+    Check {
+        id: "nic.zero_copy",
+        why: "A socket of AF_XDP without copies may reset its queue, and some drivers stay mute: a session of \
+              ssh on that queue is cut off.",
+        what_to_do: "Use a second interface, or a queue of its own with a steering rule (ethtool -N), and keep \
+                     another way to the machine.",
+        judge: below::zero_copy,
+    },
+    Check {
+        id: "permission.net_admin",
+        why: "backend = \"af_xdp\" needs it, and so do preferred busy polling and a busy-poll budget above 8 \
+              packets, which sockets set themselves.",
+        what_to_do: "Run as root, or setcap cap_net_admin,cap_net_raw,cap_bpf+ep on the binary.",
+        judge: permission::net_admin,
     },
     Check {
         id: "permission.real_time",

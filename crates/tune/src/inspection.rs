@@ -45,12 +45,18 @@ pub struct Inspection {
     pub nic_nodes: BTreeMap<String, usize>,
     /// Attributes of each network interface that only `ethtool` shows, by its names.
     pub nic_attributes: BTreeMap<String, BTreeMap<String, u64>>,
+    /// The interface of the default route; empty if there is no such route; `None`: the routes
+    /// can't be read.
+    pub default_nic: Option<String>,
     /// By interface, how long its driver keeps interrupts off; of those that say it.
     pub nic_deferral: BTreeMap<String, Deferral>,
     /// Clocks of this machine, and programs that set them.
     pub time: TimeSources,
     /// Resource limits and capabilities of this process.
     pub permissions: Permissions,
+    /// Whether the scenario to be measured has a backend that takes CAP_NET_ADMIN; false without a
+    /// scenario.
+    pub needs_net_admin: bool,
     /// Whether a thread could get a real-time class, with the system's error if not; `None` if not
     /// tried.
     pub real_time: Option<Result<(), String>>,
@@ -80,9 +86,11 @@ impl Inspection {
             interrupts: host::interrupts::read(root),
             nic_nodes: nic_nodes(root),
             nic_attributes,
+            default_nic: default_nic(root),
             nic_deferral: nic_deferral(root),
             time: TimeSources::read(root),
             permissions: Permissions::read(root),
+            needs_net_admin: false,
             real_time: None,
             watched: None,
         }
@@ -126,6 +134,19 @@ impl Inspection {
     }
 }
 
+/// The interface of the first entry for all addresses, of those of IPv4.
+fn default_nic(root: &Root) -> Option<String> {
+    const EVERYWHERE: &str = "00000000";
+    let table = root.read("proc/net/route")?;
+    let nic = table.lines().skip(1).find_map(|line| {
+        // Interface, destination, router, flags, references, use, metric, mask.
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_default = fields.get(1) == Some(&EVERYWHERE) && fields.get(7) == Some(&EVERYWHERE);
+        is_default.then(|| fields[0].to_owned())
+    });
+    Some(nic.unwrap_or_default())
+}
+
 fn nic_deferral(root: &Root) -> BTreeMap<String, Deferral> {
     const NET: &str = "sys/class/net";
     let names = root.names(NET).unwrap_or_default().into_iter();
@@ -160,4 +181,25 @@ pub fn ask_for_real_time() -> Result<(), String> {
         Err(error) => Err(error.to_string()),
     };
     thread::spawn(ask).join().unwrap_or_else(|_| Err("the thread that asked ended".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_route_is_the_one_without_a_mask() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        assert_eq!(default_nic(&root), None);
+        std::fs::create_dir_all(folder.path().join("proc/net")).unwrap();
+        let table = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
+                     ens6\t00000000\t00000000\t0001\t0\t0\t0\t000000E0\t0\t0\t0\n\
+                     ens5\t00000000\t0100A8C0\t0003\t0\t0\t512\t00000000\t0\t0\t0\n";
+        let file = folder.path().join("proc/net/route");
+        std::fs::write(&file, table).unwrap();
+        assert_eq!(default_nic(&root).as_deref(), Some("ens5"));
+        std::fs::write(&file, table.lines().next().unwrap()).unwrap();
+        assert_eq!(default_nic(&root).as_deref(), Some(""));
+    }
 }

@@ -45,6 +45,22 @@ pub(crate) fn open_files(seen: &Inspection) -> Judgement {
     }
 }
 
+/// AF_XDP needs it (packet(7), bpf(2) beside), and so do preferred busy polling and a budget of
+/// more packets a poll than the kernel's 8 (socket(7): SO_BUSY_POLL_BUDGET). Without it everything
+/// else measures as well as with it, so its absence matters only to a scenario that takes it.
+pub(crate) fn net_admin(seen: &Inspection) -> Judgement {
+    match (seen.permissions.has_net_admin, seen.needs_net_admin) {
+        (Some(true), _) => (Grade::Ok, "CAP_NET_ADMIN".to_owned()),
+        (Some(false), true) => {
+            (Grade::Warn, "no CAP_NET_ADMIN, and a backend of the scenario takes it".to_owned())
+        }
+        (Some(false), false) => {
+            (Grade::Ok, "not judged: no CAP_NET_ADMIN, and no scenario that takes it".to_owned())
+        }
+        (None, _) => (Grade::Unknown, "capabilities can't be read".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,10 +76,11 @@ mod tests {
         open_files: Some(Limit::To(1024)),
         has_sys_nice: Some(false),
         has_ipc_lock: Some(false),
+        has_net_admin: Some(false),
     };
 
     #[test]
-    fn who_has_no_permission_is_warned_thrice() {
+    fn who_has_no_permission_is_warned_of_each() {
         for rule in [real_time, locked_memory, open_files] {
             assert_eq!(rule(&seen(NONE)).0, Grade::Warn);
             assert_eq!(rule(&Inspection::default()).0, Grade::Unknown);
@@ -84,6 +101,21 @@ mod tests {
             assert_eq!(locked_memory(&seen(permissions)).0, Grade::Ok);
         }
         assert_eq!(open_files(&seen(limited)).0, Grade::Ok);
+    }
+
+    /// Most scenarios use sockets, and lack nothing.
+    #[test]
+    fn only_a_scenario_that_takes_net_admin_is_warned_of_it() {
+        for (has_net_admin, needs_net_admin, grade) in [
+            (Some(false), false, Grade::Ok),
+            (Some(false), true, Grade::Warn),
+            (Some(true), true, Grade::Ok),
+            (None, true, Grade::Unknown),
+        ] {
+            let permissions = Permissions { has_net_admin, ..NONE };
+            let found = net_admin(&Inspection { needs_net_admin, ..seen(permissions) });
+            assert_eq!(found.0, grade, "{found:?}");
+        }
     }
 
     #[test]

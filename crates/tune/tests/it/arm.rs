@@ -81,6 +81,8 @@ fn a_graviton_guest() {
             warn net.busy_poll: off
             warn net.busy_read: off
             unknown nic.deferral: no interface says it
+            unknown nic.llq: the driver of ens5 doesn't say it
+            unknown nic.zero_copy: the routes can't be read
             unknown cpu.governor: the frequency is the hypervisor's or the firmware's: not seen from here
             ok cores.count: 4 of 4 may be used, 2-3 would be measured on
             ok cores.placement: cores 2-3 lie on one NUMA node, no two are siblings
@@ -97,6 +99,8 @@ fn a_graviton_guest() {
             ok kernel.release: 6.12.20-23.97.amzn2023.aarch64
             ok nic.driver: ens5: ena
             ok nic.node: one NUMA node
+            ok nic.driver_version: ens5: the kernel's own driver
+            ok permission.net_admin: CAP_NET_ADMIN
             ok permission.real_time: CAP_SYS_NICE
             ok kernel.isolcpus: cores 2-3 isolated
             ok kernel.rcu_nocbs: cores 2-3 offloaded
@@ -146,6 +150,10 @@ fn nothing_at_all() {
             unknown nic.driver: the interfaces can't be listed
             unknown nic.node: the NUMA nodes can't be read
             unknown nic.deferral: no interface says it
+            unknown nic.llq: the interfaces can't be listed
+            unknown nic.driver_version: the interfaces can't be listed
+            unknown nic.zero_copy: the routes can't be read
+            unknown permission.net_admin: capabilities can't be read
             unknown permission.real_time: capabilities and limits can't be read
             unknown kernel.isolcpus: can't be read here
             unknown kernel.nohz_full: can't be read here

@@ -107,6 +107,8 @@ fn a_nitro_guest() {
             warn net.busy_poll: off
             warn net.busy_read: off
             unknown nic.deferral: no interface says it
+            unknown nic.llq: the driver of ens5 doesn't say it
+            unknown nic.zero_copy: the routes can't be read
             unknown cpu.governor: the frequency is the hypervisor's or the firmware's: not seen from here
             ok cores.count: 4 of 4 may be used, 0-1 would be measured on
             ok cores.placement: cores 0-1 lie on one NUMA node, no two are siblings
@@ -121,6 +123,8 @@ fn a_nitro_guest() {
             ok kernel.release: 6.1.115-126.197.amzn2023.x86_64, PREEMPT_DYNAMIC
             ok nic.driver: ens5: ena 2.13.0g
             ok nic.node: one NUMA node
+            ok nic.driver_version: ens5: 2.13.0g
+            ok permission.net_admin: not judged: no CAP_NET_ADMIN, and no scenario that takes it
             ok kernel.mitigations: none works at every entry to the kernel
             ok cpu.idle_states: POLL, C1; the deepest, C1, takes 1 us to leave
             ok sched.fair_server: none before Linux 6.12
@@ -233,6 +237,7 @@ fn a_container() {
             unknown time.source: a container doesn't see which program sets its host's clock
             unknown irq.came: the interrupts can't be read
             unknown nic.deferral: no interface says it
+            unknown nic.zero_copy: the routes can't be read
             unknown workqueue.cpumask: can't be read here
             unknown kernel.mitigations: the kernel doesn't say
             unknown irq.affinity: can't be read here
@@ -248,6 +253,9 @@ fn a_container() {
             ok host.virtual: bare metal
             ok kernel.release: 6.12.41, PREEMPT_DYNAMIC
             ok nic.node: one NUMA node
+            ok nic.llq: not judged: no interface is an ENA
+            ok nic.driver_version: not judged: no interface is an ENA
+            ok permission.net_admin: not judged: no CAP_NET_ADMIN, and no scenario that takes it
             ok cpu.smt: off; no second threads
             ok cpu.idle_states: idle cores halt (C1)
             ok sysctl.kernel.sched_rt_runtime_us: 950000, but from Linux 6.12 on sched.fair_server counts

@@ -97,6 +97,7 @@ fn tuned() {
             fit on [2, 3]
             warn time.source: no program sets the wall clock
             unknown nic.deferral: no interface says it
+            unknown nic.zero_copy: the routes can't be read
             ok cores.count: 8 of 8 may be used, 2-3 would be measured on
             ok cores.placement: cores 2-3 lie on one NUMA node, no two are siblings
             ok cgroup.cpu_max: no limit
@@ -113,6 +114,9 @@ fn tuned() {
             ok kernel.release: 6.8.0-45-lowlatency, PREEMPT_DYNAMIC
             ok nic.driver: ens1f0np0: mlx5_core
             ok nic.node: the NICs are on the measured cores' node
+            ok nic.llq: not judged: no interface is an ENA
+            ok nic.driver_version: not judged: no interface is an ENA
+            ok permission.net_admin: not judged: no CAP_NET_ADMIN, and no scenario that takes it
             ok permission.real_time: up to priority 99
             ok kernel.isolcpus: cores 2-3 isolated
             ok kernel.nohz_full: cores 2-3 without a tick while one thread runs there
@@ -268,6 +272,7 @@ fn untuned() {
             warn net.busy_poll: off
             warn net.busy_read: off
             unknown nic.deferral: no interface says it
+            unknown nic.zero_copy: the routes can't be read
             ok cores.count: 8 of 8 may be used, 1,3 would be measured on
             ok cores.placement: cores 1,3 lie on one NUMA node, no two are siblings
             ok cgroup.cpu_max: no limit
@@ -278,6 +283,9 @@ fn untuned() {
             ok host.container: nothing hints at one
             ok kernel.release: 6.8.0-45-generic, PREEMPT_DYNAMIC
             ok nic.driver: ens1f0np0: mlx5_core
+            ok nic.llq: not judged: no interface is an ENA
+            ok nic.driver_version: not judged: no interface is an ENA
+            ok permission.net_admin: not judged: no CAP_NET_ADMIN, and no scenario that takes it
             ok clock.source: tsc
             ok sched.fair_server: none before Linux 6.12
             ok sysctl.kernel.watchdog_cpumask: looks at cores 1,3
