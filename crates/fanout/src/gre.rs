@@ -145,6 +145,8 @@ mod tests {
         let (from, content) = decode(&changed(|_| ()), ANY_KEY).unwrap();
         assert_eq!((from, content), (Ipv4Addr::new(192, 0, 2, 1), 56..60));
         assert_eq!(changed(|_| ()), GOLDEN, "its checksums are right as written");
+        let vector = include_bytes!("../../../clients/vectors/fan_out_gre.packet");
+        assert_eq!(GOLDEN, *vector, "fuzzing begins with it");
         let keyed = |key| decode(&GOLDEN, Tunnel { to: TO, key: Some(key) }).map(|_| ());
         assert_eq!((keyed(7), keyed(8)), (Ok(()), Err(NotTaken::OtherKey)));
         for (flags, fields) in [(0, 0), (SEQUENCE, 4), (KEY | SEQUENCE, 8)] {

@@ -6,6 +6,7 @@
 
 mod counts;
 mod frame;
+mod in_place;
 mod settings;
 mod way;
 
@@ -130,6 +131,11 @@ impl Replicator {
         self.way.to_string()
     }
 
+    /// Why copies would not arrive now, as far as the kernel says; for a warning at the start.
+    pub fn obstacle(&self) -> Option<String> {
+        self.way.obstacle()
+    }
+
     /// Copies until `stop` is set, or until that time of its clock.
     ///
     /// # Errors
@@ -154,6 +160,9 @@ impl Replicator {
 
     /// Receives one datagram and copies it. False if there is none.
     fn copy_next(&mut self) -> Result<bool, FanOutError> {
+        if self.way.in_place().is_some() {
+            return Ok(self.forward_next());
+        }
         let received = match &mut self.way {
             Way::Sockets(_) => receive(&self.inbound, self.frame.room())?,
             Way::Frames(frames) => frames.receive(self.frame.room()),
@@ -177,16 +186,9 @@ impl Replicator {
     }
 
     fn take(&mut self, length: usize, from: SocketAddr, read_ns: u64) {
-        if let Some(member) = &mut self.member {
-            match member.receive(self.frame.received(length), from, read_ns) {
-                Answer::Other => {}
-                Answer::Taken => return,
-                Answer::Reply(bytes) => {
-                    // A lost one is sent again.
-                    let _ = self.inbound.send_to(&bytes, member.parent());
-                    return;
-                }
-            }
+        let datagram = self.frame.received(length);
+        if is_of_parent(&mut self.member, &self.inbound, (datagram, from), read_ns) {
+            return;
         }
         let length = match self.settings.gre {
             Some(gre) => match self.frame.unwrap(length, gre.of(self.settings.from)) {
@@ -304,6 +306,25 @@ impl Replicator {
         self.counts.registrar = self.registrar.as_ref().map(Registrar::counts);
         self.counts.subscribers = self.subscribers;
         Ok(self.counts)
+    }
+}
+
+/// Whether a datagram is of the registration at the parent; if so, it is answered.
+fn is_of_parent(
+    member: &mut Option<Member>,
+    inbound: &UdpSocket,
+    (datagram, from): (&[u8], SocketAddr),
+    read_ns: u64,
+) -> bool {
+    let Some(member) = member else { return false };
+    match member.receive(datagram, from, read_ns) {
+        Answer::Other => false,
+        Answer::Taken => true,
+        Answer::Reply(bytes) => {
+            // A lost one is sent again.
+            let _ = inbound.send_to(&bytes, member.parent());
+            true
+        }
     }
 }
 

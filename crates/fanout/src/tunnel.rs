@@ -126,6 +126,8 @@ mod tests {
         written[40..].copy_from_slice(b"rest");
         STAMPS.encode(group_of, &mut written);
         assert_eq!(written, GOLDEN);
+        let vector = include_bytes!("../../../clients/vectors/fan_out_tunnel.packet");
+        assert_eq!(GOLDEN, *vector, "fuzzing begins with it");
         // A replicator changes its own two stamps and nothing else.
         let mut sent = GOLDEN;
         sent[24..40].fill(0);

@@ -25,6 +25,9 @@ pub(crate) fn fan_out(arguments: &FanOutArguments) -> anyhow::Result<u8> {
     let from = replicator.from()?;
     let registration = replicator.listening()?;
     let way = replicator.way();
+    if let Some(obstacle) = replicator.obstacle() {
+        eprintln!("warning: {obstacle}");
+    }
     let ready =
         json!({ "listening": from, "registration": registration, "way": way, "clock": clock });
     say(&ready.to_string());

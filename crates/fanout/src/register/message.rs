@@ -112,6 +112,8 @@ mod tests {
             root: 9,
         };
         assert_eq!(message.encode(), golden);
+        let vector = include_bytes!("../../../../clients/vectors/fan_out_accepted.packet");
+        assert_eq!(golden, *vector, "fuzzing begins with it");
         assert_eq!(Message::decode(&golden), Some(message));
     }
 

@@ -73,20 +73,25 @@ impl Frame {
                 Ok(&self.bytes[..end])
             }
             Tunnel::Keep | Tunnel::Remove => {
-                let received_ns = wall_ns();
                 let datagram = &mut self.bytes[HEADER_BYTES..end];
-                if tunnel::group(datagram).is_none() {
-                    return Err(Reject::NoHeader);
-                }
                 if self.tunnel == Tunnel::Remove {
+                    tunnel::group(datagram).ok_or(Reject::NoHeader)?;
                     return Ok(&datagram[HEADER_BYTES..]);
                 }
-                tunnel::stamp_received(datagram, received_ns);
-                tunnel::stamp_resent(datagram, wall_ns());
+                stamp(datagram, wall_ns)?;
                 Ok(datagram)
             }
         }
     }
+}
+
+/// Stamps a datagram with a tunnel header, as [`Frame::copy`] does.
+pub(crate) fn stamp(datagram: &mut [u8], wall_ns: impl Fn() -> u64) -> Result<(), Reject> {
+    let received_ns = wall_ns();
+    tunnel::group(datagram).ok_or(Reject::NoHeader)?;
+    tunnel::stamp_received(datagram, received_ns);
+    tunnel::stamp_resent(datagram, wall_ns());
+    Ok(())
 }
 
 #[cfg(test)]

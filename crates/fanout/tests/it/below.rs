@@ -3,11 +3,12 @@
 use crate::registration::register;
 use crate::*;
 use bypass::routes::Interface;
-use bypass::{Port, PortOptions};
+use bypass::{Port, PortOptions, ZeroCopy};
+use fanout::tunnel::{STAMPED_BYTES, Stamps};
 use host::network::{DEVICE, Networks};
-use plan::backend::{AF_XDP, Backend, REPLICATORS, XDP};
+use plan::backend::{AF_XDP, AF_XDP_IN_PLACE, Backend, REPLICATORS, XDP};
 
-const WAYS: [Backend; 2] = [AF_XDP, XDP];
+const WAYS: [Backend; 3] = [AF_XDP, AF_XDP_IN_PLACE, XDP];
 
 /// Namespaces, with the replicator in the first one.
 struct Bench {
@@ -25,7 +26,7 @@ fn bench() -> Option<Bench> {
             return None;
         }
     };
-    let options = PortOptions { queue: None, zero_copy: false };
+    let options = PortOptions { queue: None, zero_copy: ZeroCopy::No };
     let open = || Port::open(&Interface::named(DEVICE).unwrap(), options);
     match networks.trader().within(open).unwrap() {
         Ok(_peer) => Some(Bench { networks, _peer }),
@@ -82,6 +83,38 @@ fn each_subscriber_gets_every_datagram_whole_and_once_below_the_kernel() {
         let copied = if backend == XDP { 0 } else { SIZES.len() as u64 };
         assert_eq!(counts.copying_ns.len(), copied);
     }
+}
+
+/// In place the stamps are written where the datagram came in, and each copy has them, with the
+/// checksum of its content.
+#[test]
+fn copies_in_place_are_stamped_and_frames_come_back() {
+    /// More than the frames of a queue, so that each is used again.
+    const MANY: u64 = 10_000;
+    let Some(bench) = bench() else { return };
+    let (source, _) = bench.socket();
+    let receivers: Vec<_> = (0..3).map(|_| bench.socket()).collect();
+    let to: Vec<SocketAddrV4> = receivers.iter().map(|one| one.1).collect();
+    let settings = Settings { tunnel: Tunnel::Keep, ..bench.settings(AF_XDP_IN_PLACE, &to) };
+    let running = bench.start(settings);
+    let group = Ipv4Addr::new(239, 1, 2, 3);
+    for sequence in 0..MANY {
+        let mut bytes = [0; STAMPED_BYTES + 3];
+        bytes[STAMPED_BYTES..].copy_from_slice(b"end");
+        let stamps = Stamps { sequence, sent_ns: 7, ..Stamps::default() };
+        stamps.encode(group, &mut bytes);
+        source.send_to(&bytes, running.from).unwrap();
+        let copies: Vec<Vec<u8>> = receivers.iter().map(|(one, _)| receive(one)).collect();
+        let stamped = Stamps::decode(&copies[0]).unwrap();
+        assert_eq!((stamped.sequence, stamped.sent_ns), (sequence, 7));
+        assert!(stamped.received_ns > 0 && stamped.resent_ns >= stamped.received_ns);
+        assert!(copies[0].ends_with(b"end") && copies.iter().all(|copy| *copy == copies[0]));
+    }
+    source.send_to(b"no header", running.from).unwrap();
+    receivers.iter().for_each(|(receiver, _)| gets_nothing(receiver));
+    let counts = running.end();
+    assert_eq!((counts.received, counts.rejects.no_header), (MANY + 1, 1));
+    assert_eq!(sent(&counts), [MANY; 3]);
 }
 
 /// A subscriber that registers gets the next datagram, and none after its lease.
@@ -178,7 +211,11 @@ fn a_backend_that_cannot_says_why() {
         let why = reject(settings);
         assert!(why.contains(words) && why.contains("use --backend af_xdp"), "{why}");
     }
-    assert_eq!(REPLICATORS.len(), 4);
+    let in_place =
+        |tunnel| Settings { backend: AF_XDP_IN_PLACE, from: own, tunnel, ..settings(&[]) };
+    let why = reject(in_place(Tunnel::Remove));
+    assert!(why.contains("add or remove a tunnel header") && why.contains("af_xdp"), "{why}");
+    assert_eq!(REPLICATORS.len(), 5);
 }
 
 /// Copies leave by the interface where datagrams arrive, and the maps have an end.

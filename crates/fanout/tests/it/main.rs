@@ -66,6 +66,15 @@ impl Running {
         settings: Settings,
         within: impl FnOnce(Work<'_>) -> Result<Counts, FanOutError> + Send + 'static,
     ) -> Running {
+        Running::start_for(LONGEST_NS, settings, within)
+    }
+
+    /// The same, for so long at most.
+    fn start_for(
+        longest_ns: u64,
+        settings: Settings,
+        within: impl FnOnce(Work<'_>) -> Result<Counts, FanOutError> + Send + 'static,
+    ) -> Running {
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, when_ready) = mpsc::channel();
         let its_stop = stop.clone();
@@ -74,7 +83,7 @@ impl Running {
             let replicator = Replicator::new(settings.clone(), clock)?;
             let listening = replicator.listening().unwrap().unwrap_or(ANY.into());
             ready.send((v4(replicator.from().unwrap()), v4(listening))).unwrap();
-            replicator.run(&its_stop, Some(clock.now_ns() + LONGEST_NS))
+            replicator.run(&its_stop, Some(clock.now_ns() + longest_ns))
         };
         let thread = std::thread::spawn(move || within(&mut work));
         let (from, listening) = when_ready.recv().unwrap();

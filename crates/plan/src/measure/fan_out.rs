@@ -19,10 +19,10 @@ pub(crate) struct FanOut;
 
 /// Checks that a replicator has the backend `name`, and here.
 fn check_replicator(key: &str, name: &str, scenario: &Scenario) -> Result<(), OutOfRange> {
-    let why = "a replicator copies by spin or block (sockets), af_xdp or xdp";
+    let why = "a replicator copies by spin or block (sockets), af_xdp, af_xdp_in_place or xdp";
     require(backend::replicator(name).is_ok(), key, name, why)?;
-    let needs_interface = [backend::AF_XDP.name, backend::XDP.name].contains(&name);
-    let has_interface = !needs_interface || scenario.network == Network::Veth;
+    let has_sockets = [backend::SPIN.name, backend::BLOCK.name].contains(&name);
+    let has_interface = has_sockets || scenario.network == Network::Veth;
     let why = format!("{name} takes the frames of an interface, which loopback has not: \"veth\"");
     require(has_interface, "network", "loopback", why)
 }

@@ -10,6 +10,7 @@ use crate::kind::ticks::files;
 use crate::launch::process::Interrupt;
 use crate::launch::stderr;
 use crate::progress::{Progress, Say, Teller};
+use crate::run::availability::{self, Parted};
 use crate::run::settle::Settle;
 use crate::run::site::Site;
 use crate::run::until::{self, AllRuns};
@@ -39,15 +40,8 @@ impl Conduct {
         self.check()?;
         self.check_faults()?;
         let site = Site::prepare(self, &mut say)?;
-        let entrants = entrants(self, &site.placed);
-        if entrants.is_empty() {
-            let _ = fs::remove_dir_all(&site.path);
-            return Err(ConductError::CannotRun { faults: site.placed.warnings });
-        }
-        let teller = Teller::new(say, self, &entrants);
-        let (all_runs, noise) = Stage::new(self, &site, interrupt, teller).measure(&entrants);
-        match all_runs {
-            Ok(all_runs) => self.record(site, &entrants, all_runs, noise),
+        match self.measure(&site, interrupt, say) {
+            Ok((parted, all_runs, noise)) => self.record(site, parted, all_runs, noise),
             Err(error) => {
                 // Nothing was measured; the error quotes the processes' own words.
                 let _ = fs::remove_dir_all(&site.path);
@@ -56,11 +50,28 @@ impl Conduct {
         }
     }
 
+    fn measure(
+        &self,
+        site: &Site,
+        interrupt: &Interrupt,
+        say: Say<'_>,
+    ) -> Result<(Parted, AllRuns, Option<Noise>), ConductError> {
+        let entrants = entrants(self, &site.placed);
+        if entrants.is_empty() {
+            return Err(ConductError::CannotRun { faults: site.placed.warnings.clone() });
+        }
+        let parted = availability::part(self, site, interrupt, entrants)?;
+        let teller = Teller::new(say, self, &parted.available);
+        let (all_runs, noise) =
+            Stage::new(self, site, interrupt, teller).measure(&parted.available);
+        Ok((parted, all_runs?, noise))
+    }
+
     /// Writes the record, and deletes the files that it no longer needs.
     fn record(
         &self,
         site: Site,
-        entrants: &[Entrant],
+        Parted { available, unavailable }: Parted,
         AllRuns { runs, left_out }: AllRuns,
         noise: Option<Noise>,
     ) -> Result<(RunRecord, PathBuf), ConductError> {
@@ -70,11 +81,12 @@ impl Conduct {
         let mut record = assemble::record(Parts {
             conduct: self,
             placed: &site.placed,
-            entrants,
+            entrants: &available,
             profile: site.profile.as_ref(),
             path: &site.path,
             runs: &runs,
             left_out,
+            unavailable,
             warnings,
             machine: &machine,
             clock: site.clock,

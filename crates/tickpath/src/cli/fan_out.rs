@@ -62,8 +62,9 @@ pub(crate) struct FanOutArguments {
     /// Scheduling class of the thread: other, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, default_value = "other")]
     pub scheduling: Scheduling,
-    /// Way to copy: spin or block (sockets of the kernel), af_xdp (frames, past the kernel's stack)
-    /// or xdp (programs in the kernel copy); the last two as root
+    /// Way to copy: spin or block (sockets of the kernel), af_xdp (frames, past the kernel's
+    /// stack), af_xdp_in_place (the same; the received frame becomes the last copy) or xdp
+    /// (programs in the kernel copy); the last three as root
     #[arg(long, default_value = "spin", value_parser = backend)]
     pub backend: Backend,
     /// End when this parent process ends

@@ -1,10 +1,12 @@
-//! Copies by AF_XDP: datagrams come from the rings of one interface, and each copy is a frame.
+//! Copies by AF_XDP: datagrams come from the rings of one interface, and each copy is a frame. In
+//! place, the received frame becomes the last copy.
 
 use super::Ways;
 use crate::replicate::Counts;
 use crate::subscribers::Subscribers;
 use bypass::broadcast::{Content, Prepared};
-use bypass::{BypassError, Datagrams, Port, PortOptions, Protocol};
+use bypass::{BypassError, Datagrams, Device, Forwarded, Port, PortOptions, Protocol, ZeroCopy};
+use plan::backend::{AF_XDP, AF_XDP_IN_PLACE, Backend};
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -15,16 +17,65 @@ pub(crate) struct FrameCopier {
     datagrams: Datagrams<Port>,
     /// By subscriber; `None`: it is not known where its host is.
     prepared: Vec<Option<Prepared>>,
+    pub(super) is_in_place: bool,
+}
+
+/// A received datagram that is sent on in its frame.
+pub(crate) struct InPlace<'a, 'b, 'c> {
+    datagram: &'a mut Forwarded<'b, 'c>,
+    prepared: &'a [Option<Prepared>],
+}
+
+impl InPlace<'_, '_, '_> {
+    pub(crate) fn from(&self) -> SocketAddr {
+        self.datagram.from().into()
+    }
+
+    /// Its content, which may be changed.
+    pub(crate) fn content(&mut self) -> &mut [u8] {
+        self.datagram.content()
+    }
+
+    /// Sends it as [`FrameCopier::send`] does; its own frame goes to the last one of `order`.
+    pub(crate) fn send(mut self, order: &[u32], each: &mut dyn FnMut(u32, io::Result<()>)) {
+        let Some((&last, others)) = order.split_last() else { return };
+        let sum = self.datagram.sum();
+        for &index in others {
+            let sent = self.to(index, |datagram, to| datagram.send_copy(to, sum));
+            each(index, sent);
+        }
+        let sent = self.to(last, |datagram, to| datagram.send(to, sum));
+        each(last, sent);
+    }
+
+    fn to<'a>(
+        &'a mut self,
+        index: u32,
+        send: impl FnOnce(&mut Forwarded<'_, '_>, &'a Prepared) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match &self.prepared[index as usize] {
+            Some(prepared) => send(self.datagram, prepared),
+            None => Err(io::ErrorKind::HostUnreachable.into()),
+        }
+    }
 }
 
 impl FrameCopier {
     /// Takes the datagrams to `flow`, at which the caller has a socket.
-    pub(super) fn open(ways: Ways, flow: SocketAddrV4) -> Result<FrameCopier, BypassError> {
-        let options = PortOptions { queue: None, zero_copy: false };
+    pub(super) fn open(
+        ways: Ways,
+        flow: SocketAddrV4,
+        is_in_place: bool,
+    ) -> Result<FrameCopier, BypassError> {
+        let options = PortOptions { queue: None, zero_copy: ZeroCopy::No };
         let mut port = Port::open(&ways.interface, options)?;
         port.take(Protocol::Udp, flow)?;
         let datagrams = Datagrams::on_port(port, *flow.ip());
-        Ok(FrameCopier { ways, datagrams, prepared: Vec::new() })
+        Ok(FrameCopier { ways, datagrams, prepared: Vec::new(), is_in_place })
+    }
+
+    pub(super) fn backend(&self) -> Backend {
+        if self.is_in_place { AF_XDP_IN_PLACE } else { AF_XDP }
     }
 
     pub(super) fn follow(&mut self, subscribers: &mut Subscribers) -> Result<(), BypassError> {
@@ -39,6 +90,18 @@ impl FrameCopier {
     pub(crate) fn receive(&mut self, into: &mut [u8]) -> Option<(usize, SocketAddr)> {
         let arrival = self.datagrams.receive(into)?;
         Some((arrival.length, arrival.from.into()))
+    }
+
+    /// Passes the next datagram to `take`, in its frame, and sends what that sent; false if there
+    /// is none now.
+    pub(crate) fn forward(&mut self, take: impl FnOnce(InPlace<'_, '_, '_>)) -> bool {
+        let FrameCopier { datagrams, prepared, .. } = self;
+        let is_there = datagrams.forward(|datagram| take(InPlace { datagram, prepared }));
+        if is_there {
+            // As after copies.
+            let _ = datagrams.flush();
+        }
+        is_there
     }
 
     pub(super) fn send(
@@ -70,6 +133,7 @@ impl FrameCopier {
 
 impl fmt::Display for FrameCopier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.datagrams.frames())
+        let in_place = if self.is_in_place { ", in place" } else { "" };
+        write!(f, "{}{in_place}", self.datagrams.frames())
     }
 }

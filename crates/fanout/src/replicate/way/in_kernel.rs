@@ -28,6 +28,23 @@ impl InKernel {
         Ok(InKernel { ways, broadcast, places: HashMap::new() })
     }
 
+    /// Why copies would not arrive now. The kernel drops them without a count.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        let interface = &self.ways.interface;
+        let name = &interface.name;
+        if interface.sends_for_programs() != Some(false) {
+            return None;
+        }
+        let advice = match interface.is_veth {
+            true => {
+                "the other end of this veth needs GRO (`ethtool -K NAME gro on` there) or an XDP \
+                 program"
+            }
+            false => "its driver can't send them: use --backend af_xdp",
+        };
+        Some(format!("the kernel drops copies by XDP on {name}, uncounted: {advice}"))
+    }
+
     pub(super) fn follow(&mut self, subscribers: &mut Subscribers) -> Result<(), BypassError> {
         self.ways.follow(subscribers)?;
         let wanted: HashMap<SocketAddrV4, Header> = subscribers

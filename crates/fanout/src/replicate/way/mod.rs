@@ -2,6 +2,7 @@
 //!
 //! - `spin`, `block`: sockets of the kernel. One `sendmmsg` sends all copies of a datagram.
 //! - `af_xdp`: one receive ring, and one frame for each copy. Past the kernel's stack.
+//! - `af_xdp_in_place`: the same, and the received frame becomes the last copy.
 //! - `xdp`: programs in the kernel copy. No datagram reaches this process.
 //!
 //! Registration uses sockets of the kernel in all of them.
@@ -19,7 +20,7 @@ use crate::subscribers::{SUBSCRIBERS_MAX, Subscribers};
 use bypass::BypassError;
 use bypass::broadcast::{Paths, RECEIVERS_MAX};
 use bypass::routes::Interface;
-use plan::backend::{AF_XDP, Backend, XDP};
+use plan::backend::{AF_XDP, AF_XDP_IN_PLACE, Backend, XDP};
 use plan::tables::fan_out::SendOrder;
 use std::fmt;
 use std::io;
@@ -42,7 +43,7 @@ pub(crate) enum Way {
 }
 
 fn is_below(backend: Backend) -> bool {
-    [AF_XDP, XDP].contains(&backend)
+    [AF_XDP, AF_XDP_IN_PLACE, XDP].contains(&backend)
 }
 
 /// Checks that the backend can do what is asked.
@@ -63,6 +64,10 @@ pub(crate) fn check(settings: &Settings) -> Result<(), FanOutError> {
         let why = "it takes datagrams to the address of one network interface: name that, or use \
                    --backend spin";
         return not(format!("receive at {ip}"), why);
+    }
+    if *backend == AF_XDP_IN_PLACE && !matches!(tunnel, Tunnel::None | Tunnel::Keep) {
+        let why = "a copy keeps the length of the received frame: use --backend af_xdp";
+        return not("add or remove a tunnel header".to_owned(), why);
     }
     if *backend != XDP {
         return Ok(());
@@ -123,7 +128,17 @@ impl Way {
             let opened = InKernel::open(ways, flow, settings.source).map_err(below)?;
             return Ok(Way::InKernel(Box::new(opened)));
         }
-        Ok(Way::Frames(Box::new(FrameCopier::open(ways, flow).map_err(below)?)))
+        let is_in_place = backend == AF_XDP_IN_PLACE;
+        let opened = FrameCopier::open(ways, flow, is_in_place).map_err(below)?;
+        Ok(Way::Frames(Box::new(opened)))
+    }
+
+    /// Why copies would not arrive now, as far as the kernel says.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        match self {
+            Way::InKernel(programs) => programs.obstacle(),
+            Way::Sockets(_) | Way::Frames(_) => None,
+        }
     }
 
     /// Takes the subscribers that were named.
@@ -188,6 +203,14 @@ impl Way {
         }
     }
 
+    /// The copies of frames, if they are made in place.
+    pub(crate) fn in_place(&mut self) -> Option<&mut FrameCopier> {
+        match self {
+            Way::Frames(frames) if frames.is_in_place => Some(frames),
+            _ => None,
+        }
+    }
+
     /// Adds its counts.
     pub(crate) fn finish(
         &mut self,
@@ -205,7 +228,8 @@ impl Way {
     fn below(&self) -> impl Fn(BypassError) -> FanOutError + use<> {
         let backend = match self {
             Way::InKernel(_) => XDP.name,
-            Way::Frames(_) | Way::Sockets(_) => AF_XDP.name,
+            Way::Frames(frames) => frames.backend().name,
+            Way::Sockets(_) => AF_XDP.name,
         };
         move |source| FanOutError::Below { backend, source }
     }

@@ -1,5 +1,7 @@
 //! `fan-out`: a replicator, and one client that is the source and all subscribers.
 
+mod trial;
+
 use crate::conduct::{ConductError, Entrant};
 use crate::evidence::{Evidence, Lengths, Outcome};
 use crate::kind::rules;
@@ -7,11 +9,9 @@ use crate::kind::runner::{RuleCheck, Runner};
 use crate::launch::Launch;
 use crate::launch::observer::Observer;
 use crate::progress::Teller;
-use host::network::DEVICE;
 use plan::Scenario;
-use plan::backend::XDP;
+use plan::backend::{self, XDP};
 use plan::process::fan_out::FanOutPlan;
-use plan::tables::fan_out::SendOrder;
 use record::fan_out::FanOutRun;
 use record::text::counted;
 use record::{ClientResult, Verdict, directory};
@@ -59,27 +59,23 @@ impl Runner for FanOut {
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
         let order = launch.conduct.scenario.subject[launch.entrant.index].order;
-        take_frames(launch)?;
-        let command = replicator(launch, order);
-        let (process, ready) =
-            launch.start_other_end::<Ready>((REPLICATOR, ".replicator"), command, "")?;
-        let measured = observer.during(launch, |teller| client(launch, &ready, teller));
-        // It ends whatever became of the client.
-        let ended = launch.end_other_end(REPLICATOR, process);
-        let mut result = measured?;
+        let (mut result, replicated) = replicate(launch, |ready| {
+            let plan = plan(launch, ready);
+            observer.during(launch, |teller| client(launch, &plan, teller))
+        })?;
         if let Some(run) = result.load.fan_out.first_mut() {
             order.name().clone_into(&mut run.order);
         }
-        let replicated = ended.and_then(|line| {
-            serde_json::from_str::<Replicated>(&line.unwrap_or_default())
-                .map_err(|error| format!("{REPLICATOR}'s last line can't be read: {error}"))
-        });
         match (replicated, result.load.fan_out.first_mut()) {
             (Ok(replicated), Some(run)) => account(run, &replicated),
             (Ok(_), None) => {}
             (Err(why), _) => result.fail(why),
         }
         Ok(Outcome::from(result))
+    }
+
+    fn unavailable(&self, launch: &Launch) -> Result<Option<String>, ConductError> {
+        trial::of(launch)
     }
 
     fn rules(&self) -> &'static [RuleCheck] {
@@ -97,36 +93,42 @@ impl Runner for FanOut {
 
     fn may_sleep(&self, scenario: &Scenario, entrant: &Entrant) -> bool {
         let way = scenario.replicator(&scenario.subject[entrant.index]);
-        entrant.backend != "spin" || !["spin", "af_xdp"].contains(&way)
+        let spins = backend::replicator(way).is_ok_and(|backend| backend.spins);
+        entrant.backend != "spin" || !spins
     }
 }
 
-/// Where some replicator's copies leave by XDP, the other end of the cable must take frames of
-/// programs: it does with GRO. It has it in front of all rows, so that they differ in nothing else.
-fn take_frames(launch: &Launch) -> Result<(), ConductError> {
-    let scenario = &launch.conduct.scenario;
-    let is_xdp = |subject| scenario.replicator(subject) == XDP.name;
-    let (Some(networks), true) = (launch.networks, scenario.subject.iter().any(is_xdp)) else {
-        return Ok(());
-    };
-    let set = || host::ethtool::set(DEVICE, "gro", 1);
-    networks.trader().within(set)?.map_err(|error| {
-        launch
-            .failed(format!("{DEVICE} of the subscribers can't have GRO, which xdp needs: {error}"))
-    })
+/// Starts the replicator, lets `client` use it, and ends it. Returns also its last line, or why it
+/// can't be had.
+fn replicate(
+    launch: &Launch,
+    client: impl FnOnce(&Ready) -> Result<ClientResult, ConductError>,
+) -> Result<(ClientResult, Result<Replicated, String>), ConductError> {
+    let command = replicator(launch);
+    let (process, ready) =
+        launch.start_other_end::<Ready>((REPLICATOR, ".replicator"), command, "")?;
+    let measured = client(&ready);
+    // It ends whatever became of the client.
+    let ended = launch.end_other_end(REPLICATOR, process);
+    let replicated = ended.and_then(|line| {
+        serde_json::from_str::<Replicated>(&line.unwrap_or_default())
+            .map_err(|error| format!("{REPLICATOR}'s last line can't be read: {error}"))
+    });
+    Ok((measured?, replicated))
 }
 
 /// The command of the replicator in front of this entrant.
-fn replicator(launch: &Launch, order: SendOrder) -> Command {
+fn replicator(launch: &Launch) -> Command {
     let scenario = &launch.conduct.scenario;
+    let subject = &scenario.subject[launch.entrant.index];
     let own = launch.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
     let any_port = SocketAddrV4::new(own, 0).to_string();
     let mut command = Command::new(&launch.conduct.program);
-    let backend = scenario.replicator(&scenario.subject[launch.entrant.index]);
+    let backend = scenario.replicator(subject);
     // Programs in the kernel write no stamps: there a copy has no hops.
     let tunnel = if backend == XDP.name { "none" } else { "keep" };
     command.args(["fan-out", "--from", &any_port, "--listen", &any_port, "--tunnel", tunnel]);
-    command.args(["--lease-ms", &LEASE_MS.to_string(), "--order", order.name()]);
+    command.args(["--lease-ms", &LEASE_MS.to_string(), "--order", subject.order.name()]);
     command.args(["--seed", &scenario.load.seed.to_string()]);
     command.args(["--backend", backend]);
     command.args(["--scheduling", &scenario.exchange.scheduling.to_string()]);
@@ -137,15 +139,11 @@ fn replicator(launch: &Launch, order: SendOrder) -> Command {
     command
 }
 
-/// Runs source and subscribers, and returns their result.
-fn client(
-    launch: &Launch,
-    ready: &Ready,
-    teller: &mut Teller<'_>,
-) -> Result<ClientResult, ConductError> {
+/// The plan of source and subscribers.
+fn plan(launch: &Launch, ready: &Ready) -> FanOutPlan {
     let scenario = &launch.conduct.scenario;
     let spec = &scenario.subject[launch.entrant.index];
-    let plan = FanOutPlan {
+    FanOutPlan {
         subject: launch.entrant.name.clone(),
         own: launch.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.trader().address()),
         replicator: ready.listening,
@@ -168,8 +166,16 @@ fn client(
         core: launch.entrant.cores.first().copied(),
         scheduling: spec.scheduling,
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
-    };
-    let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
+    }
+}
+
+/// Runs source and subscribers, and returns their result.
+fn client(
+    launch: &Launch,
+    plan: &FanOutPlan,
+    teller: &mut Teller<'_>,
+) -> Result<ClientResult, ConductError> {
+    let plan = serde_json::to_string(plan).map_err(|error| launch.failed(error.to_string()))?;
     launch.run_client("fan-out-bench", &plan, teller)
 }
 
