@@ -54,6 +54,8 @@ pub(crate) enum Reply {
     FlowEnded {
         /// The number of the last message of the feed.
         sequence: u64,
+        /// The number of the last `BOOK` of the flow's instrument, if anybody follows it.
+        book_sequence: Option<u64>,
     },
     /// The exchange rejects our request for a replay or a snapshot.
     FeedRejected,
@@ -172,7 +174,10 @@ impl Codec {
         }
         match decode_notice(text) {
             Ok(Notice::FlowStarted) => Reply::FlowStarted,
-            Ok(Notice::FlowEnded(ended)) => Reply::FlowEnded { sequence: ended.feed_sequence },
+            Ok(Notice::FlowEnded(ended)) => {
+                let (sequence, book_sequence) = (ended.feed_sequence, ended.book_sequence);
+                Reply::FlowEnded { sequence, book_sequence }
+            }
             Ok(Notice::FeedRejected { .. }) => Reply::FeedRejected,
             Ok(Notice::Description(description)) => Reply::Description(description),
             Err(_) => self.complain(format!("{reply:?}")),
