@@ -146,7 +146,9 @@ SbeForm SbeForm::order(const Load& load, std::uint16_t instrument) {
         one.instrument(instrument)
             .side(load.side == "BUY" ? orders::Side::BUY : orders::Side::SELL)
             .timeInForce(orders::TimeInForce::GOOD_TILL_CANCELLED)
-            .postOnly(orders::PostOnly::NO);
+            .postOnly(orders::PostOnly::NO)
+            .tick(orders::NewOrder::tickNullValue())
+            .responseNs(orders::NewOrder::responseNsNullValue());
         set(one.price(), load.price);
         set(one.amount(), load.amount);
         set_null(one.displayAmount());

@@ -49,7 +49,7 @@ TEST_P(SbeRuns, PingPongEndsWithAnEmptyBook) {
     expect_clean(result);
     EXPECT_EQ(orders, cancels);
     // Whole frames: the blocks of the schema, and 14 bytes before each.
-    EXPECT_EQ(result.counters.order.mean(), 134U);
+    EXPECT_EQ(result.counters.order.mean(), 150U);
     EXPECT_EQ(result.counters.cancel.mean(), 87U);
     EXPECT_EQ(result.counters.order_reply.mean(), 130U);
 }

@@ -10,6 +10,7 @@ pub mod cancel_order_codec;
 pub mod decremented_codec;
 pub mod done_codec;
 pub mod done_status;
+pub mod ended_codec;
 pub mod fill_codec;
 pub mod flag;
 pub mod heartbeat_codec;
@@ -35,8 +36,8 @@ pub mod triggered_codec;
 pub mod waiting_codec;
 
 pub const SBE_SCHEMA_ID: u16 = 29802;
-pub const SBE_SCHEMA_VERSION: u16 = 0;
-pub const SBE_SEMANTIC_VERSION: &str = "0.1";
+pub const SBE_SCHEMA_VERSION: u16 = 2;
+pub const SBE_SEMANTIC_VERSION: &str = "0.3";
 
 pub type SbeResult<T> = core::result::Result<T, SbeErr>;
 

@@ -7,7 +7,7 @@ pub use crate::SBE_SCHEMA_ID;
 pub use crate::SBE_SCHEMA_VERSION;
 pub use crate::SBE_SEMANTIC_VERSION;
 
-pub const SBE_BLOCK_LENGTH: u16 = 154;
+pub const SBE_BLOCK_LENGTH: u16 = 170;
 pub const SBE_TEMPLATE_ID: u16 = 12;
 
 pub mod encoder {
@@ -43,6 +43,8 @@ pub mod encoder {
         /// Set all optional fields to their 'null' values.
         #[inline]
         fn nullify_optional_fields(&mut self) -> &mut Self {
+            self.tick_opt(None);
+            self.response_ns_opt(None);
             {
                 let mut composite_encoder = core::mem::take(self).price_encoder();
                 composite_encoder.nullify_optional_fields();
@@ -248,6 +250,76 @@ pub mod encoder {
             let offset = self.offset + 145;
             scaled_codec::ScaledEncoder::default().wrap(self, offset)
         }
+
+        /// primitive field 'tick'
+        /// - min value: 0
+        /// - max value: -2
+        /// - null value: 0xffffffffffffffff_u64
+        /// - characterEncoding: null
+        /// - semanticType: null
+        /// - encodedOffset: 154
+        /// - encodedLength: 8
+        /// - version: 1
+        #[inline]
+        pub fn tick(&mut self, value: u64) -> &mut Self {
+            let offset = self.offset + 154;
+            self.get_buf_mut().put_u64_at(offset, value);
+            self
+        }
+
+        /// optional primitive field 'tick'
+        /// - min value: 0
+        /// - max value: -2
+        /// - null value: 0xffffffffffffffff_u64
+        /// - characterEncoding: null
+        /// - semanticType: null
+        /// - encodedOffset: 154
+        /// - encodedLength: 8
+        /// - version: 1
+        /// Set to `None` to encode the field null value.
+        #[inline]
+        pub fn tick_opt(&mut self, value: Option<u64>) -> &mut Self {
+            match value {
+                Some(value) => self.tick(value),
+                None => self.tick(0xffffffffffffffff_u64),
+            };
+            self
+        }
+
+        /// primitive field 'responseNs'
+        /// - min value: 0
+        /// - max value: -2
+        /// - null value: 0xffffffffffffffff_u64
+        /// - characterEncoding: null
+        /// - semanticType: null
+        /// - encodedOffset: 162
+        /// - encodedLength: 8
+        /// - version: 1
+        #[inline]
+        pub fn response_ns(&mut self, value: u64) -> &mut Self {
+            let offset = self.offset + 162;
+            self.get_buf_mut().put_u64_at(offset, value);
+            self
+        }
+
+        /// optional primitive field 'responseNs'
+        /// - min value: 0
+        /// - max value: -2
+        /// - null value: 0xffffffffffffffff_u64
+        /// - characterEncoding: null
+        /// - semanticType: null
+        /// - encodedOffset: 162
+        /// - encodedLength: 8
+        /// - version: 1
+        /// Set to `None` to encode the field null value.
+        #[inline]
+        pub fn response_ns_opt(&mut self, value: Option<u64>) -> &mut Self {
+            match value {
+                Some(value) => self.response_ns(value),
+                None => self.response_ns(0xffffffffffffffff_u64),
+            };
+            self
+        }
     }
 } // end encoder
 
@@ -363,6 +435,28 @@ pub mod decoder {
         pub fn amount_decoder(self) -> scaled_codec::ScaledDecoder<Self> {
             let offset = self.offset + 145;
             scaled_codec::ScaledDecoder::default().wrap(self, offset)
+        }
+
+        /// primitive field - 'OPTIONAL' { null_value: '0xffffffffffffffff_u64' }
+        #[inline]
+        pub fn tick(&self) -> Option<u64> {
+            if self.acting_version() < 1 {
+                return None;
+            }
+
+            let value = self.get_buf().get_u64_at(self.offset + 154);
+            if value == 0xffffffffffffffff_u64 { None } else { Some(value) }
+        }
+
+        /// primitive field - 'OPTIONAL' { null_value: '0xffffffffffffffff_u64' }
+        #[inline]
+        pub fn response_ns(&self) -> Option<u64> {
+            if self.acting_version() < 1 {
+                return None;
+            }
+
+            let value = self.get_buf().get_u64_at(self.offset + 162);
+            if value == 0xffffffffffffffff_u64 { None } else { Some(value) }
         }
     }
 } // end decoder

@@ -78,6 +78,8 @@ struct RawSubscription<'a> {
     session: Slot<Text<'a>>,
     sequence: Slot<i64>,
     delivery_window_us: Slot<i64>,
+    tick: Slot<Text<'a>>,
+    lot: Slot<Text<'a>>,
 }
 
 impl<'a> Fields<'a> for RawSubscription<'a> {
@@ -91,6 +93,8 @@ impl<'a> Fields<'a> for RawSubscription<'a> {
             "session" => value.text(&mut self.session),
             "sequence" => value.integer(&mut self.sequence),
             "delivery_window_us" => value.integer(&mut self.delivery_window_us),
+            "tick" => value.text(&mut self.tick),
+            "lot" => value.text(&mut self.lot),
             _ => value.skip(),
         }
     }
@@ -280,7 +284,10 @@ impl<'a> RawSubscription<'a> {
         }
         if name != "FEED" {
             let instrument_code = self.instrument_code.take("channels[].instrument_code")?;
-            return Ok(Subscription::MarketData { name, instrument_code });
+            let tick = optional(&self.tick, "channels[].tick", decimal)?;
+            let lot = optional(&self.lot, "channels[].lot", decimal)?;
+            let units = tick.zip(lot).map(|(tick, lot)| [tick, lot]);
+            return Ok(Subscription::MarketData { name, instrument_code, units });
         }
         let wrong = |field, expected| MessageFault::WrongKind { field, expected };
         let session = self.session.get("channels[].session")?.parse();

@@ -38,11 +38,18 @@ fn write_subscription(out: &mut Vec<u8>, channel: &Subscription<'_>) {
             out.extend_from_slice(br#","name":"#);
             write_string(out, name.as_bytes());
         }
-        Subscription::MarketData { name, instrument_code } => {
+        Subscription::MarketData { name, instrument_code, units } => {
             out.extend_from_slice(br#"{"name":"#);
             write_string(out, name.as_bytes());
             out.extend_from_slice(br#","instrument_code":"#);
             write_string(out, instrument_code.as_bytes());
+            if let Some([tick, lot]) = units {
+                out.extend_from_slice(br#","tick":""#);
+                tick.write_to(out);
+                out.extend_from_slice(br#"","lot":""#);
+                lot.write_to(out);
+                out.push(b'"');
+            }
         }
         Subscription::Feed(feed) => {
             out.extend_from_slice(br#"{"name":"FEED","address":"#);
@@ -65,6 +72,11 @@ fn write_subscription(out: &mut Vec<u8>, channel: &Subscription<'_>) {
 
 /// Adds stamps to the last appended reply, as its last key.
 pub fn encode_stamps(out: &mut Vec<u8>, stamps: &Stamps) {
+    write_stamps(out, stamps);
+}
+
+/// Adds `stamps` to the object that ends `out`.
+pub(crate) fn write_stamps(out: &mut Vec<u8>, stamps: &[u64]) {
     // The closing brace.
     out.pop();
     for (i, stamp_ns) in stamps.iter().enumerate() {

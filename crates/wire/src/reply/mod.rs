@@ -8,6 +8,7 @@ use crate::decimal::Decimal;
 use crate::fault::MessageFault;
 use crate::order_id::OrderId;
 pub use crate::reply::decode::{ReplyError, decode_reply, decode_stamped_reply};
+pub(crate) use crate::reply::encode::write_stamps;
 pub use crate::reply::encode::{
     encode_amended, encode_applied, encode_authenticated, encode_booked, encode_decremented,
     encode_done, encode_ended, encode_error, encode_fill, encode_mass_cancelled, encode_open,
@@ -91,6 +92,8 @@ pub enum Subscription<'a> {
         name: Cow<'a, str>,
         /// The instrument.
         instrument_code: Cow<'a, str>,
+        /// Its tick and its lot, if the subscription asked for stamps.
+        units: Option<[Decimal; 2]>,
     },
     /// The feed. Our extension.
     Feed(FeedSubscription),

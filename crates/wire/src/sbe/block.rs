@@ -1,5 +1,6 @@
 //! Blocks of fixed length, written and read field by field in the order of the schema.
 
+use crate::request::DeliveryClock;
 use crate::sbe::{
     ENCODING, FRAME_HEAD_BYTES, FieldFault, FrameFault, MESSAGE_HEAD_BYTES, MessageError, SCHEMA,
     TEXT_BYTES_MAX, VERSION,
@@ -11,6 +12,10 @@ const CLIENT_ID_BYTES: usize = crate::client_id::CLIENT_ID_BYTES_MAX;
 const HEAD_BYTES: usize = FRAME_HEAD_BYTES + MESSAGE_HEAD_BYTES;
 /// The null of an optional mantissa.
 const NULL: i64 = i64::MIN;
+/// The null of an optional unsigned number.
+const NO_NUMBER: u64 = u64::MAX;
+/// Bytes of a delivery clock.
+pub(super) const CLOCK_BYTES: usize = 16;
 
 /// A frame while it is written; `FRAME` is its length without a text.
 pub(super) struct Put<const FRAME: usize> {
@@ -70,6 +75,16 @@ impl<const FRAME: usize> Put<FRAME> {
     pub fn decimal(&mut self, number: Option<Decimal>) {
         self.i64(number.map_or(NULL, Decimal::mantissa));
         self.u8(number.map_or(0, |number| number.scale().wrapping_neg()));
+    }
+
+    #[inline]
+    pub fn clock(&mut self, delivery: Option<DeliveryClock>) {
+        let (tick, response_ns) = match delivery {
+            Some(DeliveryClock { tick, response_ns }) => (tick, response_ns),
+            None => (NO_NUMBER, NO_NUMBER),
+        };
+        self.u64(tick);
+        self.u64(response_ns);
     }
 
     #[inline]
@@ -187,6 +202,21 @@ impl<'a> Take<'a> {
     #[inline]
     pub fn some(&mut self, field: &'static str) -> Result<Decimal, MessageError> {
         Ok(self.decimal(field)?.ok_or(FieldFault::Missing(field))?)
+    }
+
+    /// A delivery clock at the end of a block: both numbers or none. Version 0 of the schema has
+    /// no such fields, so its blocks end before them.
+    #[inline]
+    pub fn clock(&mut self) -> Result<Option<DeliveryClock>, MessageError> {
+        if self.block.len() < CLOCK_BYTES {
+            return Ok(None);
+        }
+        match (self.u64()?, self.u64()?) {
+            (NO_NUMBER, NO_NUMBER) => Ok(None),
+            (NO_NUMBER, _) => Err(FieldFault::Missing("tick").into()),
+            (_, NO_NUMBER) => Err(FieldFault::Missing("responseNs").into()),
+            (tick, response_ns) => Ok(Some(DeliveryClock { tick, response_ns })),
+        }
     }
 
     /// The text after the block.

@@ -1,9 +1,10 @@
 //! A client's messages.
 
 use crate::request::{
-    AmendOrder, CancelOrder, CreateOrder, MassCancel, PostOnly, Request, Side, TimeInForce,
+    AmendOrder, CancelOrder, CreateOrder, DeliveryClock, MassCancel, PostOnly, Request, Side,
+    TimeInForce,
 };
-use crate::sbe::block::{Put, Take, frame};
+use crate::sbe::block::{CLOCK_BYTES, Put, Take, frame};
 use crate::sbe::{FieldFault, FrameFault, MessageError};
 use crate::{ClientId, Decimal};
 use std::borrow::Cow;
@@ -143,6 +144,7 @@ fn decode<'a>(
                 instrument_code: code(take.u16()?)?,
                 price: take.decimal("price")?,
                 amount: take.some("amount")?,
+                delivery: take.clock()?,
                 account_id: None,
             }),
             MASS_CANCEL => Request::MassCancel(mass_cancel(&mut take, code, known)?),
@@ -197,8 +199,7 @@ fn new_order<'a>(
         stop_price,
         display_amount,
         post_only,
-        // SBE has no field for it.
-        delivery: None,
+        delivery: take.clock()?,
         account_id: None,
     })
 }
@@ -266,7 +267,7 @@ pub fn encode_new_order(
         Some(PostOnly::Reject) => 1,
         Some(PostOnly::Reprice) => 2,
     };
-    let mut put = Put::<{ frame(120) }>::new(NEW_ORDER);
+    let mut put = Put::<{ frame(120 + CLOCK_BYTES) }>::new(NEW_ORDER);
     put.u64(sequence);
     put.client_id(Some(&order.client_id));
     put.u16(instrument);
@@ -278,6 +279,7 @@ pub fn encode_new_order(
     put.decimal(order.display_amount);
     put.decimal(order.stop_price);
     put.i64(expire_time_ms);
+    put.clock(order.delivery);
     put.end(out);
 }
 
@@ -307,6 +309,8 @@ pub struct Replacement<'a> {
     pub price: Option<Decimal>,
     /// The amount that shall remain.
     pub amount: Decimal,
+    /// The tick that caused it, for an exchange with a delivery window.
+    pub delivery: Option<DeliveryClock>,
 }
 
 /// Appends a `ReplaceOrder`.
@@ -316,13 +320,14 @@ pub fn encode_replace_order(
     instrument: u16,
     replacement: &Replacement<'_>,
 ) {
-    let mut put = Put::<{ frame(154) }>::new(REPLACE_ORDER);
+    let mut put = Put::<{ frame(154 + CLOCK_BYTES) }>::new(REPLACE_ORDER);
     put.u64(sequence);
     put.client_id(Some(replacement.client_id));
     put.client_id(replacement.new_client_id);
     put.u16(instrument);
     put.decimal(replacement.price);
     put.decimal(Some(replacement.amount));
+    put.clock(replacement.delivery);
     put.end(out);
 }
 

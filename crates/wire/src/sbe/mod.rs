@@ -30,9 +30,10 @@ pub const FRAME_BYTES_MAX: usize = 1024;
 pub const TEXT_BYTES_MAX: usize = 512;
 /// SBE 1.0, little endian, as the framing header names it.
 const ENCODING: u16 = 0xEB50;
-/// The schema's number and version.
+/// The schema's number.
 pub const SCHEMA: u16 = 29_802;
-const VERSION: u16 = 0;
+/// The schema's version: 1 added the delivery clock to orders and their replacements, 2 `Ended`.
+const VERSION: u16 = 2;
 
 /// Why bytes are not a frame, or a frame is not a message: the stream is unusable after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -71,9 +71,13 @@ fn amendments_and_mass_cancels_have_their_golden_bytes() {
         instrument_code: "BTC_USDT".into(),
         price: Some(decimal("2")),
         amount: decimal("0.5"),
+        delivery: None,
         account_id: None,
     };
     same_request(vector!("amend_order.json"), Request::AmendOrder(amend.clone()));
+    let delivery = Some(DeliveryClock { tick: 8725, response_ns: 12_345 });
+    let answer = AmendOrder { delivery, ..amend.clone() };
+    same_request(vector!("amend_order_delivery.json"), Request::AmendOrder(answer));
     let renamed = AmendOrder {
         new_client_id: Some(new_id()),
         instrument_code: "BTC_EUR".into(),

@@ -351,13 +351,13 @@ proptest! {
         (on, some) in any::<(bool, bool)>(),
         state in prop::sample::select(vec![InstrumentState::Open, InstrumentState::Halted, InstrumentState::Closed]),
     ) {
-        let CreateOrder { client_id, instrument_code: code, account_id, price, amount, .. } = order.clone();
+        let CreateOrder { client_id, instrument_code: code, account_id, price, amount, delivery, .. } = order.clone();
         let requests = [
             Request::CreateOrder(order),
             Request::CancelOrder(CancelOrder { client_id, instrument_code: code.clone(), account_id: account_id.clone() }),
             Request::OrderStatus(OrderStatus { client_id, account_id: account_id.clone() }),
             Request::AmendOrder(AmendOrder {
-                client_id, new_client_id, instrument_code: code.clone(), price, amount, account_id: account_id.clone(),
+                client_id, new_client_id, instrument_code: code.clone(), price, amount, delivery, account_id: account_id.clone(),
             }),
             Request::MassCancel(MassCancel {
                 client_id: new_client_id, instrument_code: some.then(|| code.clone()), side, account_id: account_id.clone(),

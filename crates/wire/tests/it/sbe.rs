@@ -6,7 +6,7 @@ use sbe_orders::{ReadBuf, *};
 use std::num::NonZeroU64;
 use std::path::Path;
 use wire::reply::Reply;
-use wire::request::{MassCancel, PostOnly, Request, Side, TimeInForce};
+use wire::request::{DeliveryClock, MassCancel, PostOnly, Request, Side, TimeInForce};
 use wire::sbe::client::*;
 use wire::sbe::exchange::*;
 use wire::sbe::{FieldFault, FrameFault, MessageError, split};
@@ -21,6 +21,8 @@ fn id(text: &str) -> ClientId {
 fn decimal(text: &str) -> Decimal {
     Decimal::parse(text).unwrap()
 }
+
+const DELIVERY: Option<DeliveryClock> = Some(DeliveryClock { tick: 8725, response_ns: 12_345 });
 
 fn order() -> request::CreateOrder<'static> {
     request::CreateOrder {
@@ -58,6 +60,10 @@ fn client_messages() -> Vec<(&'static str, Vec<u8>, ClientMessage<'static>)> {
     add("new_order", requested(1, Request::CreateOrder(new.clone())), &|out| {
         encode_new_order(out, 1, 1, &new);
     });
+    let answer = request::CreateOrder { delivery: DELIVERY, ..new.clone() };
+    add("new_order_delivery", requested(1, Request::CreateOrder(answer.clone())), &|out| {
+        encode_new_order(out, 1, 1, &answer);
+    });
     let cancel = request::CancelOrder {
         client_id: new.client_id,
         instrument_code: CODES[0].into(),
@@ -73,12 +79,17 @@ fn client_messages() -> Vec<(&'static str, Vec<u8>, ClientMessage<'static>)> {
         instrument_code: CODES[0].into(),
         price,
         amount,
+        delivery: None,
         account_id: None,
     };
-    let new_client_id = new_client_id.as_ref();
-    let replacement = Replacement { client_id: &new.client_id, new_client_id, price, amount };
-    add("replace_order", requested(3, Request::AmendOrder(amend)), &|out| {
+    let (client_id, new_client_id) = (&new.client_id, new_client_id.as_ref());
+    let replacement = Replacement { client_id, new_client_id, price, amount, delivery: None };
+    add("replace_order", requested(3, Request::AmendOrder(amend.clone())), &|out| {
         encode_replace_order(out, 3, 0, &replacement);
+    });
+    let answer = request::AmendOrder { delivery: DELIVERY, ..amend };
+    add("replace_order_delivery", requested(3, Request::AmendOrder(answer)), &|out| {
+        encode_replace_order(out, 3, 0, &Replacement { delivery: DELIVERY, ..replacement });
     });
     let some = MassCancel {
         client_id: Some(id("m")),
@@ -212,6 +223,7 @@ fn blocks_are_as_long_as_in_the_schema() {
         ),
         ("rejected", rejected_codec::SBE_TEMPLATE_ID, rejected_codec::SBE_BLOCK_LENGTH),
         ("status", status_codec::SBE_TEMPLATE_ID, status_codec::SBE_BLOCK_LENGTH),
+        ("ended", ended_codec::SBE_TEMPLATE_ID, ended_codec::SBE_BLOCK_LENGTH),
     ];
     let client = client_messages().into_iter().map(|(name, frame, _)| (name, frame));
     let exchange = exchange_messages().into_iter().map(|(name, frame, _)| (name, frame));
@@ -253,7 +265,11 @@ fn generated_codecs_read_what_ours_write() {
     assert_eq!(display.display_amount_decoder().mantissa(), Some(1));
     let stop = decoder!(new_order_codec, NewOrderDecoder, frame("new_order"));
     assert_eq!(stop.stop_price_decoder().mantissa(), None);
+    assert_eq!((new.tick(), new.response_ns()), (None, None));
+    let answer = decoder!(new_order_codec, NewOrderDecoder, frame("new_order_delivery"));
+    assert_eq!((answer.tick(), answer.response_ns()), (Some(8725), Some(12_345)));
     let replace = decoder!(replace_order_codec, ReplaceOrderDecoder, frame("replace_order"));
+    assert_eq!((replace.tick(), replace.response_ns()), (None, None));
     assert_eq!(replace.new_client_id()[..2], [b'b', 0]);
     assert_eq!(replace.amount_decoder().mantissa(), Some(1));
 
@@ -270,6 +286,10 @@ fn generated_codecs_read_what_ours_write() {
     assert_eq!(done.status(), done_status::DoneStatus::SELF_TRADE_PREVENTED);
     let accepted = decoder!(logon_accepted_codec, LogonAcceptedDecoder, frame("logon_accepted"));
     assert_eq!((accepted.heartbeat_ms(), accepted.instruments()), (30_000, 4));
+    let ended = decoder!(ended_codec, EndedDecoder, frame("ended"));
+    assert_eq!((ended.sequence(), ended.order_id()), (61, 42));
+    assert_eq!(ended.status(), done_status::DoneStatus::FILLED);
+    assert_eq!(&ended.client_id()[..36], b"6f1c2a9e-0d4b-4c3f-9a57-1b2c3d4e5f60");
     let mut rejected = decoder!(rejected_codec, RejectedDecoder, frame("rejected"));
     assert_eq!(rejected.sequence(), 58);
     let reason = rejected.reason_decoder();
@@ -311,10 +331,34 @@ fn faults_have_names_and_keep_what_was_read() {
     assert_eq!(split(&frame[..5]), Ok(None));
 }
 
+/// Version 0 of the schema has no delivery clock. Orders and replacements of its clients are read
+/// as before. One number of a clock without the other is a fault.
+#[test]
+fn messages_of_version_0_have_no_delivery_clock() {
+    for (name, without) in [("new_order", 120), ("replace_order", 154)] {
+        let all = client_messages();
+        let of = |name: &str| all.iter().find(|(found, ..)| *found == name).unwrap().clone();
+        let ((_, frame, expected), (_, with_clock, _)) =
+            (of(name), of(&format!("{name}_delivery")));
+        let mut old = frame[..14 + without].to_vec();
+        let length = old.len() as u32;
+        old[..4].copy_from_slice(&length.to_be_bytes());
+        old[6..8].copy_from_slice(&(without as u16).to_le_bytes());
+        old[12..14].fill(0);
+        assert_eq!(decode_client(message(&old), codes()), Ok(expected), "{name}");
+        for (at, missing) in [(0, "tick"), (8, "responseNs")] {
+            let mut half = with_clock.clone();
+            half[14 + without + at..][..8].fill(0xff);
+            let error = decode_client(message(&half), codes()).unwrap_err();
+            assert_eq!(error.why, FieldFault::Missing(missing).into(), "{name}");
+        }
+    }
+}
+
 /// A field that a later version adds to a block is skipped, and a reason that is too long is cut.
 #[test]
 fn later_fields_and_long_texts_are_no_fault() {
-    let (_, mut frame, expected) = client_messages().swap_remove(4);
+    let (_, mut frame, expected) = client_messages().swap_remove(5);
     frame.extend([1, 2, 3]);
     let length = frame.len() as u32;
     frame[..4].copy_from_slice(&length.to_be_bytes());

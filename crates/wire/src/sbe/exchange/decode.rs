@@ -1,14 +1,14 @@
 //! Decoding, for clients.
 
 use crate::reply::{
-    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, Reply, RequestApplied, RequestRejected,
-    StopTriggered, StopWaiting, TradePrevented,
+    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, OrderEnded, Reply, RequestApplied,
+    RequestRejected, StopTriggered, StopWaiting, TradePrevented,
 };
 use crate::request::Side;
 use crate::sbe::block::Take;
 use crate::sbe::client::{HEARTBEAT, SIDES, TERMINATE};
 use crate::sbe::exchange::{
-    BOOKED, CODE_BYTES, DONE, ExchangeMessage, FILL, INSTRUMENT, InstrumentDefinition,
+    BOOKED, CODE_BYTES, DONE, ENDED, ExchangeMessage, FILL, INSTRUMENT, InstrumentDefinition,
     LOGON_ACCEPTED, LogonAccepted, MASS_CANCELLED, Names, OrderStatus, REJECTED, REPLACED, STATUS,
     TRIGGERED, WAITING,
 };
@@ -52,6 +52,17 @@ pub fn decode_exchange<'a>(
                 time_ms,
             };
             ExchangeMessage::Status { sequence, status }
+        }
+        ENDED => {
+            let (sequence, time_ms) = (take.u64()?, take.i64()?);
+            let reply = Reply::Ended(OrderEnded {
+                order_id: OrderId::from_u64(take.u64()?),
+                client_id: take.named()?,
+                status: done_status(&mut take)?,
+                time_ms,
+                uid: names.account.into(),
+            });
+            ExchangeMessage::Report { sequence, reply }
         }
         found => return Err(FrameFault::Template { found }.into()),
     })
@@ -107,6 +118,10 @@ fn side(take: &mut Take<'_>) -> Result<Side, MessageError> {
     take.one_of("side", &SIDES, "0 (buy) or 1 (sell)")
 }
 
+fn done_status(take: &mut Take<'_>) -> Result<DoneStatus, MessageError> {
+    take.one_of("status", &DoneStatus::ALL, "0 to 5")
+}
+
 fn report<'a>(
     take: &mut Take<'a>,
     time_ms: i64,
@@ -159,7 +174,7 @@ fn report<'a>(
         DONE => Reply::Done(OrderDone {
             client_id,
             instrument_code,
-            status: take.one_of("status", &DoneStatus::ALL, "0 to 5")?,
+            status: done_status(take)?,
             order_id,
             order_book_sequence,
             time_ms,

@@ -2,13 +2,14 @@
 
 use crate::ClientId;
 use crate::reply::{
-    Fill, OrderAmended, OrderBooked, OrderDone, RequestApplied, StopTriggered, StopWaiting,
-    TradePrevented,
+    Fill, OrderAmended, OrderBooked, OrderDone, OrderEnded, RequestApplied, StopTriggered,
+    StopWaiting, TradePrevented,
 };
 use crate::sbe::block::{Put, frame};
 use crate::sbe::exchange::{
-    BOOKED, CODE_BYTES, DECREMENTED, DONE, FILL, INSTRUMENT, InstrumentDefinition, LOGON_ACCEPTED,
-    LogonAccepted, MASS_CANCELLED, OrderStatus, REJECTED, REPLACED, STATUS, TRIGGERED, WAITING,
+    BOOKED, CODE_BYTES, DECREMENTED, DONE, ENDED, FILL, INSTRUMENT, InstrumentDefinition,
+    LOGON_ACCEPTED, LogonAccepted, MASS_CANCELLED, OrderStatus, REJECTED, REPLACED, STATUS,
+    TRIGGERED, WAITING,
 };
 
 /// Appends a `LogonAccepted`.
@@ -170,5 +171,16 @@ pub fn encode_status(out: &mut Vec<u8>, sequence: u64, status: &OrderStatus) {
     put.client_id(Some(&status.client_id));
     put.u16(status.instrument);
     put.decimal(Some(status.amount));
+    put.end(out);
+}
+
+/// Appends an `Ended`.
+pub fn encode_ended(out: &mut Vec<u8>, sequence: u64, ended: &OrderEnded<'_>) {
+    let mut put = Put::<{ frame(88) }>::new(ENDED);
+    put.u64(sequence);
+    put.i64(ended.time_ms);
+    put.u64(ended.order_id.to_u64().unwrap_or(0));
+    put.client_id(Some(&ended.client_id));
+    put.u8(ended.status as u8);
     put.end(out);
 }

@@ -9,9 +9,9 @@ use crate::{ClientId, Decimal, OrderId};
 
 pub use crate::sbe::exchange::decode::decode_exchange;
 pub use crate::sbe::exchange::encode::{
-    Place, encode_booked, encode_decremented, encode_done, encode_fill, encode_instrument,
-    encode_logon_accepted, encode_mass_cancelled, encode_rejected, encode_replaced, encode_status,
-    encode_triggered, encode_waiting,
+    Place, encode_booked, encode_decremented, encode_done, encode_ended, encode_fill,
+    encode_instrument, encode_logon_accepted, encode_mass_cancelled, encode_rejected,
+    encode_replaced, encode_status, encode_triggered, encode_waiting,
 };
 
 const LOGON_ACCEPTED: u16 = 2;
@@ -26,6 +26,7 @@ const DECREMENTED: u16 = 56;
 const MASS_CANCELLED: u16 = 57;
 const REJECTED: u16 = 58;
 const STATUS: u16 = 59;
+const ENDED: u16 = 60;
 
 /// The longest report, bytes: a rejection.
 pub const REPORT_BYTES_MAX: usize = frame(79) + 2 + crate::sbe::TEXT_BYTES_MAX;
@@ -102,7 +103,8 @@ pub enum ExchangeMessage<'a> {
         /// The report.
         reply: Reply<'a>,
     },
-    /// The answer to a status request about an open order; about any other it is a rejection.
+    /// The answer to a status request about an open order. About one that has ended it is a report,
+    /// [`Reply::Ended`]; about one that the exchange does not know, a rejection.
     Status {
         /// Its number.
         sequence: u64,

@@ -9,6 +9,7 @@ use serde_json::Value;
 use wire::MessageFault;
 use wire::frame::FrameError;
 use wire::http::{UpgradeKey, check_upgrade_response, parse_head};
+use wire::market_data::{MarketData, decode_level, decode_market_data, encode_level};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::reply::{self, Reply, decode_reply};
 use wire::request::{self, Request, decode_request};
@@ -122,8 +123,20 @@ pub fn encode_request(out: &mut Vec<u8>, request: &Request<'_>) {
     }
 }
 
+/// Both decoders of `BOOK` agree about what can be encoded.
+fn level(data: &[u8]) {
+    let decoded = decode_level(data);
+    same_grammar(data, decoded.as_ref().err().map(|error| error.0));
+    let Ok(Some(level)) = decoded else { return };
+    let mut out = Vec::new();
+    encode_level(&mut out, &level);
+    assert_eq!(decode_level(&out).as_ref(), Ok(&Some(level.clone())));
+    assert_eq!(decode_market_data(&out), Ok(MarketData::Level(level)));
+}
+
 /// A decoded message can be encoded again, and decodes to the same.
 pub fn reply(data: &[u8]) {
+    level(data);
     let decoded = decode_reply(data);
     same_grammar(data, decoded.as_ref().err().map(|error| error.0));
     let Ok(decoded) = decoded else { return };

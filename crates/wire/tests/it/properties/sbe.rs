@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 use wire::reply::{
-    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, Reply, RequestApplied, RequestRejected,
-    StopTriggered, StopWaiting, TradePrevented,
+    DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, OrderEnded, Reply, RequestApplied,
+    RequestRejected, StopTriggered, StopWaiting, TradePrevented,
 };
 use wire::request::{Request, Side};
 use wire::sbe::client::*;
@@ -79,6 +79,17 @@ pub fn replies() -> Vec<(&'static str, u64, Reply<'static>)> {
         ("mass_cancelled", 57, Reply::MassCancelled(applied)),
         ("rejected", 58, Reply::Rejected(rejected)),
         ("error", 59, Reply::Error { reason: reason.into() }),
+        (
+            "ended",
+            61,
+            Reply::Ended(OrderEnded {
+                client_id,
+                status: DoneStatus::Filled,
+                order_id,
+                time_ms,
+                uid: uid.into(),
+            }),
+        ),
     ]
 }
 
@@ -98,6 +109,7 @@ pub fn encode_reply(out: &mut Vec<u8>, sequence: u64, reply: &Reply<'_>) {
             encode_rejected(out, sequence, one.time_ms, Some(&one.client_id), &one.reason);
         }
         Reply::Error { reason } => encode_rejected(out, sequence, 0, None, reason),
+        Reply::Ended(one) => encode_ended(out, sequence, one),
         other => panic!("no report: {other:?}"),
     }
 }
@@ -124,6 +136,7 @@ fn encode_client(out: &mut Vec<u8>, message: &ClientMessage<'_>) {
                     new_client_id: one.new_client_id.as_ref(),
                     price: one.price,
                     amount: one.amount,
+                    delivery: one.delivery,
                 };
                 let instrument = number(&one.instrument_code);
                 encode_replace_order(out, *sequence, instrument, &replacement);

@@ -29,6 +29,8 @@ final class SbeForm {
         put(frame, SbeLayout.NEW_ORDER_AMOUNT, load.amount());
         SbeLayout.putLong(frame, SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_DISPLAY_AMOUNT, SbeLayout.NULL_MANTISSA);
         SbeLayout.putLong(frame, SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_STOP_PRICE, SbeLayout.NULL_MANTISSA);
+        SbeLayout.putLong(frame, SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_TICK, SbeLayout.NULL_NUMBER);
+        SbeLayout.putLong(frame, SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_RESPONSE_NS, SbeLayout.NULL_NUMBER);
         return new SbeForm(frame, clientId);
     }
 

@@ -23,7 +23,7 @@ final class SbeLayout {
     static final int ENCODING = 0xEB50;
 
     static final int SCHEMA = 29_802;
-    static final int VERSION = 0;
+    static final int VERSION = 2;
 
     static final int LOGON = 1;
     static final int LOGON_BYTES = 17;
@@ -47,13 +47,15 @@ final class SbeLayout {
     static final int REQUEST_CLIENT_ID = 8;
 
     static final int NEW_ORDER = 10;
-    static final int NEW_ORDER_BYTES = 120;
+    static final int NEW_ORDER_BYTES = 136;
     static final int NEW_ORDER_INSTRUMENT = 71;
     static final int NEW_ORDER_SIDE = 73;
     static final int NEW_ORDER_PRICE = 76;
     static final int NEW_ORDER_AMOUNT = 85;
     static final int NEW_ORDER_DISPLAY_AMOUNT = 94;
     static final int NEW_ORDER_STOP_PRICE = 103;
+    static final int NEW_ORDER_TICK = 120;
+    static final int NEW_ORDER_RESPONSE_NS = 128;
 
     static final int CANCEL_ORDER = 11;
     static final int CANCEL_ORDER_BYTES = 73;
@@ -77,6 +79,9 @@ final class SbeLayout {
 
     /** The null of a decimal's mantissa. */
     static final long NULL_MANTISSA = Long.MIN_VALUE;
+
+    /** The null of an unsigned number. */
+    static final long NULL_NUMBER = -1;
 
     /** Position of a decimal's exponent in it. */
     static final int EXPONENT = 8;

@@ -112,6 +112,8 @@ class SbeLayoutTest {
         assertEquals(SbeLayout.NEW_ORDER_AMOUNT, position("NewOrder", "amount"));
         assertEquals(SbeLayout.NEW_ORDER_DISPLAY_AMOUNT, position("NewOrder", "displayAmount"));
         assertEquals(SbeLayout.NEW_ORDER_STOP_PRICE, position("NewOrder", "stopPrice"));
+        assertEquals(SbeLayout.NEW_ORDER_TICK, position("NewOrder", "tick"));
+        assertEquals(SbeLayout.NEW_ORDER_RESPONSE_NS, position("NewOrder", "responseNs"));
         assertEquals(SbeLayout.CANCEL_ORDER_INSTRUMENT, position("CancelOrder", "instrument"));
         assertEquals(SbeLayout.BOOKED_CLIENT_ID, position("Booked", "clientId"));
         assertEquals(SbeLayout.DONE_CLIENT_ID, position("Done", "clientId"));

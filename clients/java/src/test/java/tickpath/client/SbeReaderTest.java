@@ -53,7 +53,7 @@ class SbeReaderTest {
         golden[SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_SIDE + 2] = 0;
         SbeLayout.putLong(golden, SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_DISPLAY_AMOUNT, SbeLayout.NULL_MANTISSA);
         golden[SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_DISPLAY_AMOUNT + SbeLayout.EXPONENT] = 0;
-        SbeLayout.putLong(golden, golden.length - Long.BYTES, 0);
+        SbeLayout.putLong(golden, SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_TICK - Long.BYTES, 0);
         final String first = new ClientIds(7).first();
         assertArrayEquals(golden, encoded(SbeForm.order(load, first, 1), 1));
         assertArrayEquals(Vectors.bytes("sbe_cancel_order.frame"), encoded(SbeForm.cancel(first, 0), 2));
