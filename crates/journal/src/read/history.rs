@@ -37,7 +37,7 @@ pub struct RecordedInput {
     pub input: Input,
     /// The client id that it gives its order, if the engine accepts it.
     pub client_id: Option<ClientIdText>,
-    /// The tick that caused a new order, as the order said.
+    /// The tick that caused a new order or an amendment, as it said.
     pub delivery: Option<Delivery>,
 }
 

@@ -5,3 +5,4 @@ pub mod inputs;
 pub mod replay;
 pub mod segment;
 pub mod tail;
+mod zeros;

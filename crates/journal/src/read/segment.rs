@@ -16,7 +16,7 @@
 //! is shorter than it was made.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use engine::Input;
@@ -26,6 +26,7 @@ use crate::error::JournalError;
 use crate::file::header::{Fault, FileKind, HEADER_BYTES, Header, Identity};
 use crate::file::record::{Bytes, RECORD_BYTES, RecordSlot, is_torn, read};
 use crate::file::segment::{byte_of, end_of};
+use crate::read::zeros;
 
 /// Bytes per read.
 const READ_BYTES: usize = 1 << 20;
@@ -37,10 +38,14 @@ pub(crate) struct Log {
     pub identity: Identity,
 }
 
+/// Skips records that a source does not store, as [`zeros::skip_hole`] does.
+type SkipHole<R> = fn(&mut R, u64) -> io::Result<u64>;
+
 /// A segment that is being read.
 #[derive(Debug)]
 pub(crate) struct Reader<R> {
     source: R,
+    skip_hole: SkipHole<R>,
     path: PathBuf,
     header: Header,
     next: u64,
@@ -56,6 +61,7 @@ impl Reader<BufReader<File>> {
         let file = File::open(path).map_err(failed)?;
         let found = file.metadata().map_err(failed)?.len();
         let mut reader = Reader::new(BufReader::with_capacity(READ_BYTES, file), path, log)?;
+        reader.skip_hole = zeros::skip_hole;
         let header = reader.header;
         let made = byte_of(&header, end_of(&header));
         if found < made {
@@ -70,11 +76,13 @@ impl Reader<BufReader<File>> {
     }
 }
 
-impl<R: Read> Reader<R> {
+impl<R: BufRead> Reader<R> {
     /// Reads the header of a segment.
     pub fn new(mut source: R, path: &Path, log: Option<Log>) -> Result<Self, JournalError> {
         let header = read_header(&mut source, path, FileKind::Segment, log)?;
-        Ok(Reader { source, path: path.to_owned(), header, next: header.sequence, end: None })
+        let (path, next, skip_hole): (_, _, SkipHole<R>) =
+            (path.to_owned(), header.sequence, |_, _| Ok(0));
+        Ok(Reader { source, skip_hole, path, header, next, end: None })
     }
 
     pub fn header(&self) -> &Header {
@@ -124,13 +132,20 @@ impl<R: Read> Reader<R> {
         let may_be_torn = is_torn(&first, begin);
         let (mut bytes, mut place, mut dirty_end) = (first, begin, begin);
         let mut sequence = self.next;
+        let records_end = end_of(&self.header);
         loop {
-            if let Some(last) = bytes[..length].iter().rposition(|byte| *byte != 0) {
+            let last = bytes[..length].iter().rposition(|byte| *byte != 0);
+            if let Some(last) = last {
                 dirty_end = place + last as u64 + 1;
             }
             place += length as u64;
             sequence += 1;
-            if length < RECORD_BYTES || sequence == end_of(&self.header) {
+            if length == RECORD_BYTES && last.is_none() {
+                let skipped = self.skip_zeros(records_end - sequence)?;
+                place += skipped * RECORD_BYTES as u64;
+                sequence += skipped;
+            }
+            if length < RECORD_BYTES || sequence == records_end {
                 return Ok(dirty_end);
             }
             (bytes, length) = self.read_place()?;
@@ -138,6 +153,14 @@ impl<R: Read> Reader<R> {
                 self.weigh(may_be_torn, (sequence, found), durable)?;
             }
         }
+    }
+
+    /// Skips some of the records of zeros that follow, if any do, and returns their number.
+    fn skip_zeros(&mut self, records_max: u64) -> Result<u64, JournalError> {
+        let hole = (self.skip_hole)(&mut self.source, records_max);
+        let skipped =
+            hole.and_then(|hole| Ok(hole + zeros::skip(&mut self.source, records_max - hole)?));
+        skipped.map_err(|source| JournalError::system("read", &self.path, source))
     }
 
     /// Judges a complete record after an incomplete one.
@@ -209,7 +232,7 @@ pub fn read_segment(
     name: &Path,
     mut show: impl FnMut(u64, Input),
 ) -> Result<SegmentRead, JournalError> {
-    let mut reader = Reader::new(bytes, name, None)?;
+    let mut reader = Reader::new(BufReader::new(bytes), name, None)?;
     let header = reader.header;
     while let Some(content) = reader.next_content()? {
         if let Content::Input(input) = content {

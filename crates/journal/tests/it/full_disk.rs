@@ -81,7 +81,7 @@ fn orders_are_rejected_cancels_are_accepted_and_with_room_it_continues() {
         assert_eq!(append_until_rejected(&mut appender, &mut taken, order), AppendError::NoRoom);
         let orders = taken.len() as u64;
         let records = (SEGMENT_BYTES - 128) / 96;
-        assert_eq!(orders, 2 * records - RESERVE, "two segments but for the reserve");
+        assert_eq!(orders, 2 * records - RESERVE, "two segments, less the reserve");
         assert!(matches!(appender.state(), JournalState::NoRoom), "{:?}", appender.state());
 
         // Cancels still work and are durable; orders are rejected all the time.
