@@ -11,7 +11,7 @@ use clock::Clock;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
-use transport::datagram::Network;
+use transport::datagram::{Network, SharedDevice};
 
 /// Settings of an exchange.
 #[derive(Clone, Debug)]
@@ -28,6 +28,9 @@ pub struct Config {
     pub limits: Limits,
     /// Market data as datagrams; `None`: none. Needs a clock.
     pub feed: Option<Feed>,
+    /// Where the feed leaves if the streams have no sockets of the kernel: their device. `None`: by
+    /// a socket of its own.
+    pub feed_device: Option<SharedDevice>,
     /// How long orders wait for others that answer the same tick, us, from 1 to
     /// [`crate::limits::DELIVERY_WINDOW_US_MAX`]; `None`: they don't. Needs a feed.
     pub delivery_window_us: Option<u64>,
@@ -83,6 +86,7 @@ impl Default for Config {
             start_book: StartBook::default(),
             limits: Limits::default(),
             feed: None,
+            feed_device: None,
             delivery_window_us: None,
             flow: None,
             process: ProcessInfo::default(),
@@ -132,11 +136,16 @@ pub enum ConfigError {
     /// Both a flow and a start book from a file.
     #[error("a flow has a start book of its own: remove the start book's file or the flow")]
     TwoBooks,
-    /// The flow would meet orders that are not part of it.
+    /// The exchange's own orders in the journal are not the beginning of this flow.
     #[error(
-        "the journal already has inputs, but a flow needs a new journal: name an empty directory"
+        "the journal has {there} orders, amendments and cancels of the exchange's own, and they are \
+         not those with which this flow begins: give the flow's earlier settings, or name an empty \
+         directory"
     )]
-    FlowAfterRecovery,
+    OtherFlow {
+        /// Their number.
+        there: u64,
+    },
     /// The feed can't be made.
     #[error(transparent)]
     Feed(#[from] feed::PublisherSettingsError),

@@ -1,9 +1,13 @@
 //! Plays the exchange's own order flow into the books on its schedule, so that there are ticks.
+//!
+//! See docs/decisions/037-a-flow-goes-on.md.
 
 use crate::account::sessions::Sender;
+use crate::config::ConfigError;
 use clock::Clock;
 use engine::Command;
 use flow::{Script, SkippedInputs};
+use journal::OwnCommands;
 use serde::Serialize;
 use wire::administration::FlowEnded;
 
@@ -15,6 +19,8 @@ const LEAD_NS: u64 = 1_000_000;
 pub struct FlowCounts {
     /// Inputs in the flow.
     pub scheduled: u64,
+    /// Inputs that the journal had at the start, and that this exchange did not execute.
+    pub recovered: u64,
     /// Duration of the flow, ns: as configured, or shorter if a file ends before.
     pub duration_ns: u64,
     /// Inputs that were executed.
@@ -60,6 +66,8 @@ struct Run {
 pub(crate) struct FlowPlayer {
     script: Script,
     clock: Clock,
+    /// The first input to execute; those before it are in the journal.
+    first: usize,
     next: usize,
     /// Number of inputs to execute: all, unless the journal fails.
     end: usize,
@@ -71,16 +79,42 @@ pub(crate) struct FlowPlayer {
     late_ns: Vec<u32>,
 }
 
+/// Number of the flow's inputs that a journal has in `there`, after the orders of `start`. The flag
+/// says whether it must have all of these.
+///
+/// # Errors
+/// It has others.
+pub(crate) fn inputs_played(
+    script: &Script,
+    (start, has_start): (&[Command], bool),
+    there: OwnCommands,
+) -> Result<usize, ConfigError> {
+    let (mut ours, mut played) = (OwnCommands::default(), 0);
+    for command in start {
+        if has_start || ours.count() < there.count() {
+            ours.add(command);
+        }
+    }
+    while ours.count() < there.count() && played < script.len() {
+        ours.add(&script.command(played));
+        played += 1;
+    }
+    if ours == there { Ok(played) } else { Err(ConfigError::OtherFlow { there: there.count() }) }
+}
+
 impl FlowPlayer {
-    pub fn new(script: Script, clock: Clock) -> FlowPlayer {
+    /// Begins after the inputs that were played already. The schedule goes on there: the first
+    /// input is due at the start.
+    pub fn new(script: Script, played: usize, clock: Clock) -> FlowPlayer {
         // Touch the pages before the measurement.
-        let mut late_ns = std::hint::black_box(vec![1; script.len()]);
+        let mut late_ns = std::hint::black_box(vec![1; script.len().saturating_sub(played)]);
         late_ns.clear();
         FlowPlayer {
             end: script.len(),
             script,
             clock,
-            next: 0,
+            first: played,
+            next: played,
             run: None,
             has_run: false,
             rejected: 0,
@@ -100,7 +134,8 @@ impl FlowPlayer {
         FlowCounts {
             scheduled: self.script.len() as u64,
             duration_ns: self.script.duration_ns(),
-            inputs: self.next as u64,
+            recovered: self.first as u64,
+            inputs: self.executed_inputs(),
             rejected: self.rejected,
             without_effect,
             traded_already,
@@ -112,6 +147,11 @@ impl FlowPlayer {
         }
     }
 
+    /// Inputs that this exchange has executed.
+    fn executed_inputs(&self) -> u64 {
+        (self.next - self.first) as u64
+    }
+
     /// Starts the flow.
     ///
     /// # Errors
@@ -120,7 +160,9 @@ impl FlowPlayer {
         if self.has_run {
             return Err("the flow has begun already, and runs once");
         }
-        let started_ns = self.clock.now_ns() + LEAD_NS;
+        // The inputs that were played had their time.
+        let played_ns = if self.first == 0 { None } else { self.script.offset_ns(self.first) };
+        let started_ns = self.clock.now_ns() + LEAD_NS - played_ns.unwrap_or(0);
         self.has_run = true;
         self.run = Some(Run { started_ns, by, feed });
         Ok(())
@@ -182,10 +224,11 @@ impl FlowPlayer {
     pub fn end(&mut self, feed: FeedPosition) -> Option<(Sender, FlowEnded)> {
         let run = self.run.take()?;
         let ended = FlowEnded {
-            inputs: self.next as u64,
+            inputs: self.executed_inputs(),
             datagrams: feed.datagrams - run.feed.datagrams,
             messages: feed.sequence - run.feed.sequence,
             feed_sequence: feed.sequence,
+            book_sequence: None,
         };
         Some((run.by, ended))
     }

@@ -10,7 +10,7 @@ use crate::entry::disconnects::Disconnects;
 use crate::entry::state::OrderEntry;
 use crate::execution::Execution;
 use crate::execution::deliveries::Deliveries;
-use crate::flow_player::FlowPlayer;
+use crate::flow_player::{FlowPlayer, inputs_played};
 use crate::market_data::plant::Plant;
 use crate::market_data::settings::{FlowConfig, published_as};
 use crate::market_data::subscribers::FeedSubscribers;
@@ -40,6 +40,8 @@ pub struct Recovery {
     pub orders_without_client_id: usize,
     /// Description of the bytes after the last complete record, which were cut.
     pub cut: Option<String>,
+    /// Inputs of the exchange's own flow that the journal has. The flow goes on after them.
+    pub flow_inputs: usize,
     /// Why snapshots could not be used, one text each.
     pub snapshots_refused: Vec<String>,
     /// How far the journal's last input is ahead of this machine's clock. Until the clock catches
@@ -61,7 +63,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     let Some(journal) = &config.journal else {
         let sequencer = Sequencer::new(shape.0, shape.1, start, inputs_max).map_err(start_error)?;
         let mut entry = entry(config, sequencer, Register::default(), Vec::new());
-        open_plant(&mut entry, config, script)?;
+        open_plant(&mut entry, config, script.map(|script| (script, 0)))?;
         return Ok((entry, None));
     };
     let Journal { directory, options } = journal;
@@ -73,11 +75,12 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     replica::term::begin(directory, replayed.next_sequence, journal.options.replication.is_some())?;
     let ReplayedJournal { engine, client_ids, next_sequence, cut, snapshots_rejected, .. } =
         replayed;
-    if script.is_some() && next_sequence > 0 {
-        return Err(ConfigError::FlowAfterRecovery);
-    }
     let head = RegisterHead::new(&config.instruments, start.len() as u64);
     let (register, accounts, there) = Register::open(directory, &head, next_sequence)?;
+    let has_start = next_sequence > 0 && next_sequence >= there.start;
+    let played =
+        |script: &Script| inputs_played(script, (&start, has_start), client_ids.own_commands());
+    let flow = script.map(|script| played(&script).map(|played| (script, played))).transpose()?;
     let mut instruments = Vec::new();
     if next_sequence < there.start {
         start.drain(..next_sequence as usize);
@@ -95,6 +98,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
         inputs: next_sequence,
         client_orders: open_orders.as_ref().map_or(0, Vec::len),
         orders_without_client_id: without_client_id(&open_orders, &client_ids),
+        flow_inputs: flow.as_ref().map_or(0, |(_, played)| *played),
         cut: cut.map(|cut| cut.to_string()),
         snapshots_refused: snapshots_rejected.iter().map(ToString::to_string).collect(),
         ahead_ns,
@@ -107,7 +111,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     let asked = client_ids.cancel_on_disconnect().filter(|account| *account <= accounts_known);
     let reconnect_ns = nanoseconds(config.limits.reconnect_seconds);
     entry.accounts.disconnects = Disconnects::new(asked.collect(), reconnect_ns);
-    open_plant(&mut entry, config, script)?;
+    open_plant(&mut entry, config, flow)?;
     Ok((entry, Some(recovery)))
 }
 
@@ -140,11 +144,11 @@ fn start_orders(config: &Config, script: Option<&Script>) -> Result<Vec<NewOrder
     Ok(all)
 }
 
-/// Opens the ticker plant of a feed, and the player of a flow.
+/// Opens the ticker plant of a feed, and the player of a flow after its inputs that were played.
 fn open_plant(
     entry: &mut OrderEntry,
     config: &Config,
-    script: Option<Script>,
+    flow: Option<(Script, usize)>,
 ) -> Result<(), ConfigError> {
     if let Some(feed) = &config.feed {
         let clock = config.clock.ok_or(ConfigError::NoClock)?;
@@ -154,7 +158,10 @@ fn open_plant(
             ..SendOptions::default()
         };
         let any = SocketAddr::from(([0, 0, 0, 0], 0));
-        let sender = DatagramSender::bind(any, &options)?;
+        let sender = match &config.feed_device {
+            None => DatagramSender::bind(any, &options)?,
+            Some(device) => DatagramSender::below(device.clone()),
+        };
         let recipients = Recipients {
             allowed: config.feed_allowed.clone(),
             group: group.map(|(group, _)| group),
@@ -176,9 +183,9 @@ fn open_plant(
         entry.core.plant = Some(Box::new(plant));
         entry.core.observed.is_on = true;
     }
-    if let Some(script) = script {
+    if let Some((script, played)) = flow {
         let clock = config.clock.ok_or(ConfigError::NoClock)?;
-        entry.flow = Some(Box::new(FlowPlayer::new(script, clock)));
+        entry.flow = Some(Box::new(FlowPlayer::new(script, played, clock)));
         entry.core.observed.is_on = true;
     }
     Ok(())

@@ -243,6 +243,15 @@ impl Sequencer {
         self.journal.try_append_cancel_on_disconnect(account, is_on)
     }
 
+    /// Asks the follower whether this exchange still leads. Returns the question's number; `None`
+    /// if nobody else can lead.
+    ///
+    /// # Errors
+    /// The journal does not take it.
+    pub fn append_question(&mut self) -> Result<Option<u64>, AppendError> {
+        self.journal.try_append_question()
+    }
+
     /// [`engine::Engine::state_hash`].
     pub fn state_hash(&self) -> u64 {
         self.engine.state_hash()

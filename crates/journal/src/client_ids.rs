@@ -21,13 +21,15 @@
 //! | 9 | 1: they are, 0: they are not |
 //! | 10..72 | 0 |
 //!
-//! In a snapshot, these records follow the engine's pieces: client ids by order id, then accounts.
+//! In a snapshot, these records follow the engine's pieces: client ids by order id, then accounts,
+//! then how far the exchange's own orders are (`own_commands.rs`).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use engine::{Command, DecodeError, DoneReason, Engine, Event, Input};
 
 use crate::deliveries::{DELIVERY, Delivery};
+use crate::own_commands::OwnCommands;
 
 /// The longest client id that a journal keeps, in bytes of UTF-8.
 pub const CLIENT_ID_BYTES_MAX: usize = Input::BYTES - TEXT;
@@ -166,7 +168,8 @@ impl EndedOrder {
 }
 
 /// The client ids of the open orders of an engine, and of the latest ones that have ended. Also the
-/// accounts whose orders are to be cancelled when their connection is lost.
+/// accounts whose orders are to be cancelled when their connection is lost, and how far the
+/// exchange's own orders are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientIds {
     by_order: BTreeMap<u64, ClientIdText>,
@@ -174,6 +177,7 @@ pub struct ClientIds {
     ended: VecDeque<EndedOrder>,
     ended_max: usize,
     cancel_on_disconnect: BTreeSet<u32>,
+    own_commands: OwnCommands,
     /// The last record, until the next input is applied.
     next: Option<OrderClientId>,
 }
@@ -208,6 +212,16 @@ impl ClientIds {
         self.cancel_on_disconnect.iter().copied()
     }
 
+    /// How far the exchange's own orders are.
+    #[must_use]
+    pub fn own_commands(&self) -> OwnCommands {
+        self.own_commands
+    }
+
+    pub(crate) fn set_own_commands(&mut self, own_commands: OwnCommands) {
+        self.own_commands = own_commands;
+    }
+
     pub(crate) fn set(&mut self, CancelOnDisconnect { account, is_on }: CancelOnDisconnect) {
         match is_on {
             true => self.cancel_on_disconnect.insert(account),
@@ -224,7 +238,8 @@ impl ClientIds {
     pub(crate) fn records(&self) -> impl Iterator<Item = [u8; Input::BYTES]> {
         let accounts = self.cancel_on_disconnect.iter();
         let flags = accounts.map(|account| CancelOnDisconnect { account: *account, is_on: true });
-        self.all().map(OrderClientId::to_bytes).chain(flags.map(CancelOnDisconnect::to_bytes))
+        let flags = flags.map(CancelOnDisconnect::to_bytes);
+        self.all().map(OrderClientId::to_bytes).chain(flags).chain(self.own_commands.record())
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = OrderClientId> {
@@ -251,6 +266,7 @@ impl ClientIds {
             Content::CancelOnDisconnect(of_account) => return self.set(*of_account),
             Content::Input(input) => input,
         };
+        self.own_commands.add(&input.command);
         let given = self.next.take();
         let mut given = given.filter(|given| named_order(&input.command) == Some(given.order_id));
         engine.apply(input, &mut |event| {

@@ -55,6 +55,11 @@
 //! ([`Delivery`]), in a record of its own before the order. A replay skips these records; a
 //! [`History`] returns them. Journals before version 3 have none.
 //!
+//! # The exchange's own orders
+//!
+//! Recovery returns how many orders, amendments and cancels of account 0 the log has, and their
+//! checksum ([`ClientIds::own_commands`]), so that an exchange can go on with its own flow.
+//!
 //! # A copy on another machine
 //!
 //! With [`Options::replication`], a thread reads written records with a [`Tail`] and ships them to
@@ -82,6 +87,7 @@ mod counts;
 mod deliveries;
 mod error;
 mod file;
+mod own_commands;
 mod read;
 mod snapshot;
 mod write;
@@ -92,6 +98,7 @@ pub use deliveries::Delivery;
 pub use error::JournalError;
 pub use file::header::{Identity, SEGMENT_BYTES_MAX};
 pub use file::record::{CONTENT_BYTES, RECORD_BYTES};
+pub use own_commands::OwnCommands;
 pub use read::history::{History, RecordedInput};
 pub use read::inputs::{Inputs, TornTail};
 pub use read::replay::{ReplayedJournal, replay, replay_and_save};

@@ -4,6 +4,7 @@
 //! - [`opens`]: whether this kernel has an interface; if not, the test is counted as skipped.
 //! - [`child`]: a test that starts its own program again, to be killed.
 //! - [`small_disk`]: a test on a disk that is full.
+//! - [`halting_disk`]: a test on disks that take nothing for a while.
 //! - [`cores`]: whether this machine's cores are quiet enough for a test about time.
 //! - [`cases`]: how many cases a property test tries.
 //! - [`quiet`]: a test about time states what it assumes, and enlarges its effect on a busy
@@ -19,9 +20,10 @@ mod again;
 pub mod child;
 #[allow(clippy::disallowed_methods)]
 pub mod cores;
+pub mod halting_disk;
+mod mounts;
 pub mod quiet;
 pub mod schema;
-#[allow(clippy::disallowed_macros)]
 pub mod small_disk;
 
 #[allow(clippy::disallowed_macros)]

@@ -1,14 +1,10 @@
 //! Tests on a disk that fills up: a tmpfs of a few pages, in a mount namespace of its own.
 
 use std::path::Path;
-use std::process::Command;
 
-use crate::{Need, skipped};
+use crate::mounts;
 
 const PLACE: &str = "TICKPATH_TEST_SMALL_DISK";
-
-/// Printed by the child as soon as it runs on the small disk: without it the mount was refused.
-const MARK: &str = "on the small disk";
 
 /// Runs `check` with a directory that has room for `bytes`, or counts the test as skipped.
 ///
@@ -18,36 +14,13 @@ const MARK: &str = "on the small disk";
 /// # Panics
 /// If the child fails; the message carries what it printed.
 pub fn on(bytes: u64, test: &str, check: impl FnOnce(&Path)) {
-    match std::env::var_os(PLACE) {
-        Some(place) => {
-            println!("{MARK}");
-            check(Path::new(&place));
-        }
-        None => run_child(bytes, test),
+    if let Some(place) = std::env::var_os(PLACE) {
+        return check(Path::new(&place));
     }
-}
-
-fn run_child(bytes: u64, test: &str) {
     let place = tempfile::tempdir().unwrap();
-    let run = r#"mount -t tmpfs -o "size=$1" tmpfs "$2" && exec "$3" --exact "$4" --nocapture"#;
-    let tried = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", run, "sh"])
-        .arg(bytes.to_string())
-        .arg(place.path())
-        .arg(std::env::current_exe().unwrap())
-        .arg(test)
-        .env(PLACE, place.path())
-        .output();
-    let output = match tried {
-        Ok(output) => output,
-        Err(error) => return skipped(Need::Root, format_args!("unshare(1): {error}")),
-    };
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    if !printed.contains(MARK) {
-        return skipped(Need::Root, format_args!("a mount namespace was refused: {errors}"));
-    }
-    assert!(output.status.success(), "{}\n{printed}\n{errors}", output.status);
+    let mount = r#"mount -t tmpfs -o "size=$2" tmpfs "$1""#;
+    let namespaces = ["--user", "--map-root-user", "--mount"];
+    mounts::with(&namespaces, mount, (place.path(), &bytes.to_string()), (test, PLACE));
 }
 
 #[cfg(test)]

@@ -73,9 +73,16 @@ fn write_more(bytes: &mut Vec<u8>, random: &mut SplitMix64, client_id: ClientId,
         }
         24..39 => {
             let new_client_id = ClientId::new(&format!("c{}", random.below(200))).ok();
-            let (price, account_id) = (Some(price), None);
-            let amend =
-                AmendOrder { client_id, new_client_id, instrument_code, price, amount, account_id };
+            let (price, delivery, account_id) = (Some(price), None, None);
+            let amend = AmendOrder {
+                client_id,
+                new_client_id,
+                instrument_code,
+                price,
+                amount,
+                delivery,
+                account_id,
+            };
             return crate::driven::write_text(bytes, |out| encode_amend_order(out, &amend));
         }
         _ => {
@@ -140,7 +147,7 @@ proptest! {
             true => crate::driven::write_text(&mut sent, |out| out.extend_from_slice(&bytes)),
             false => sent.extend_from_slice(&bytes),
         }
-        crate::properties::gateway(&sent);
+        crate::properties::gateway::gateway(&sent);
     }
 
     /// Valid messages with a few wrong bytes: in headers, in JSON, in numbers.
@@ -154,7 +161,7 @@ proptest! {
             let at = at.index(sent.len());
             sent[at] ^= bits;
         }
-        crate::properties::gateway(&sent);
+        crate::properties::gateway::gateway(&sent);
     }
 }
 

@@ -3,7 +3,7 @@
 //! | bytes | |
 //! |---|---|
 //! | 0..128 | header, as a segment's |
-//! | 128.. | `engine::SavedItem` pieces, then client ids (`client_ids.rs`), 72 bytes each |
+//! | 128.. | `engine::SavedItem` pieces, then the records of `client_ids.rs`, 72 bytes each |
 //! | then 8 | number of both |
 //! | then 8 | the engine's state hash |
 //! | then 4 | CRC-32C of everything between the header and this |
@@ -23,6 +23,7 @@ use crate::client_ids::{CancelOnDisconnect, ClientIds, Content, OrderClientId};
 use crate::error::JournalError;
 use crate::file::directory::Directory;
 use crate::file::header::{FileKind, HEADER_BYTES, Header};
+use crate::own_commands::OwnCommands;
 use crate::read::inputs::hold_name;
 use crate::read::segment::{Log, read_header};
 use crc32c::{crc32c, crc32c_append};
@@ -209,6 +210,7 @@ impl Iterator for &mut Pieces {
                 Ok(Piece::Engine(item)) => return Some(item),
                 Ok(Piece::ClientId(one)) => self.client_ids.insert(one),
                 Ok(Piece::CancelOnDisconnect(one)) => self.client_ids.set(one),
+                Ok(Piece::OwnCommands(all)) => self.client_ids.set_own_commands(all),
                 Err(stopped) => (self.left, self.stopped) = (0, Some(stopped)),
             }
         }
@@ -220,12 +222,16 @@ enum Piece {
     Engine(SavedItem),
     ClientId(OrderClientId),
     CancelOnDisconnect(CancelOnDisconnect),
+    OwnCommands(OwnCommands),
 }
 
 impl Pieces {
     fn read(&mut self) -> Result<Piece, PieceFault> {
         let mut bytes = [0; SavedItem::BYTES];
         self.source.read_exact(&mut bytes).map_err(PieceFault::Unread)?;
+        if let Some(all) = OwnCommands::from_record(&bytes) {
+            return all.map(Piece::OwnCommands).map_err(PieceFault::Unknown);
+        }
         match Content::from_bytes(&bytes) {
             Ok(Content::ClientId(one)) => Ok(Piece::ClientId(one)),
             Ok(Content::CancelOnDisconnect(one)) => Ok(Piece::CancelOnDisconnect(one)),

@@ -1,0 +1,107 @@
+//! Tests on disks that halt: file systems on loop devices, in a mount namespace of its own. While
+//! one is frozen (fsfreeze), writes to it wait in the kernel, as on a disk that takes very long.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::mounts;
+
+const PLACE: &str = "TICKPATH_TEST_HALTING_DISKS";
+const NAMES: [&str; 2] = ["a", "b"];
+
+/// A disk that can be halted.
+pub struct HaltingDisk(PathBuf);
+
+/// A disk that takes nothing. Dropped, it waits until the disk works again.
+pub struct Halted(Child);
+
+/// Runs `check` with two empty disks of so many bytes; without them, if they can't be mounted. Then
+/// the test counts as skipped, too.
+///
+/// The test starts its own program again for `test`, its own name by
+/// [`test_name!`](crate::test_name); in that child `check` runs with the disks.
+///
+/// # Panics
+/// If the child fails; the message has what it printed.
+pub fn on_two(bytes: u64, test: &str, check: impl FnOnce(Option<[HaltingDisk; 2]>)) {
+    if let Some(place) = std::env::var_os(PLACE) {
+        return check(Some(NAMES.map(|name| HaltingDisk(Path::new(&place).join(name)))));
+    }
+    let place = tempfile::tempdir().unwrap();
+    let disk = |name: &str| {
+        format!(
+            r#"truncate -s "$2" "$1/{name}.image" && mkfs.ext4 -q -F "$1/{name}.image" &&
+            mkdir "$1/{name}" && mount -o loop "$1/{name}.image" "$1/{name}""#
+        )
+    };
+    let mount = NAMES.map(disk).join(" && ");
+    // Loop devices belong to the machine's own root.
+    let words = (place.path(), bytes.to_string());
+    if !mounts::with(&["--mount"], &mount, (words.0, &words.1), (test, PLACE)) {
+        check(None);
+    }
+}
+
+impl HaltingDisk {
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Halts it for that long. It takes nothing any more when this returns. It works again
+    /// afterwards even if the test has ended.
+    ///
+    /// # Panics
+    /// If the kernel refuses it.
+    pub fn halt(&self, time: Duration) -> Halted {
+        let run = r#"fsfreeze -f "$1" && echo halted; sleep "$2"; fsfreeze -u "$1""#;
+        let mut child = Command::new("sh")
+            .args(["-c", run, "sh"])
+            .arg(&self.0)
+            .arg(time.as_secs_f64().to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "halted\n", "the disk of {} was not frozen", self.0.display());
+        Halted(child)
+    }
+}
+
+impl Drop for Halted {
+    fn drop(&mut self) {
+        let ended = self.0.wait();
+        if !std::thread::panicking() {
+            assert!(ended.is_ok_and(|status| status.success()), "the disk was not thawed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::time::Instant;
+
+    const HALT: Duration = Duration::from_millis(300);
+
+    #[test]
+    fn a_halted_disk_takes_nothing_until_it_works_again() {
+        let name = crate::test_name!(a_halted_disk_takes_nothing_until_it_works_again);
+        on_two(16 << 20, &name, |disks| {
+            let Some([halted, other]) = disks else { return };
+            let [mut slow, mut fast] = [&halted, &other]
+                .map(|disk| std::fs::File::create(disk.path().join("file")).unwrap());
+            let begin = Instant::now();
+            let is_halted = halted.halt(HALT);
+            fast.write_all(b"taken").unwrap();
+            fast.sync_data().unwrap();
+            slow.write_all(b"taken").unwrap();
+            assert!(begin.elapsed() >= HALT);
+            drop(is_halted);
+        });
+    }
+}
