@@ -1,5 +1,6 @@
-//! Records of orders that named the tick that caused them: what they said, and their part in the
-//! race for that tick. So an audit can tell what the order of arrival would have decided.
+//! Records of orders and amendments that named the tick that caused them: what they said, and their
+//! part in the race for that tick. So an audit can tell what the order of arrival would have
+//! decided.
 //!
 //! The record comes before the order's client id and input. It has the place of an input, a
 //! sequence of its own, and changes nothing in the engine. If the input never follows, the record

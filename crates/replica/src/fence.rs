@@ -78,10 +78,11 @@ fn answer(socket: TcpStream, directory: &Path, tls: Option<&Acceptor>) -> io::Re
     stream.set_write_timeout(PATIENCE)?;
     let (mut frames, mut bytes) = (Frames::default(), [0; READ_BYTES]);
     let reply = loop {
-        match frames.next_frame().map_err(io::Error::other)? {
-            Some(Frame::Hello(hello)) => break reply(directory, &hello)?,
-            Some(_) => return Err(io::ErrorKind::InvalidData.into()),
-            None => match (&stream).read(&mut bytes)? {
+        match frames.next_frame() {
+            Ok(Some(Frame::Hello(hello))) => break reply(directory, &hello)?,
+            Ok(Some(_)) => return Err(io::ErrorKind::InvalidData.into()),
+            Err(error) => break refusal(false, &error.to_string()),
+            Ok(None) => match (&stream).read(&mut bytes)? {
                 0 => return Ok(()),
                 n => frames.push(&bytes[..n]),
             },
@@ -101,7 +102,11 @@ fn reply(directory: &Path, hello: &Hello) -> io::Result<Vec<u8>> {
         // The new primary's term is not in the file yet, or it is itself out of date.
         Ok(()) => (false, "the follower was promoted: it is an exchange now".to_owned()),
     };
+    Ok(refusal(is_fenced, &why))
+}
+
+fn refusal(is_fenced: bool, why: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    Frame::Refused { is_fenced, why: &why }.encode(&mut out);
-    Ok(out)
+    Frame::Refused { is_fenced, why }.encode(&mut out);
+    out
 }

@@ -35,7 +35,8 @@ pub enum Frame<'a> {
         /// The record that it needs next.
         next: u64,
     },
-    /// The follower rejects the primary.
+    /// The follower rejects the primary, or something that it has sent. Keep this frame as it is in
+    /// later versions: it tells the ends of different versions that they are.
     Refused {
         /// Whether another primary has taken over, so that this one must stop.
         is_fenced: bool,
@@ -93,9 +94,10 @@ pub enum FrameError {
     /// The checksum does not match.
     #[error("a frame's checksum does not match: it was damaged on its way")]
     Damaged,
-    /// The other end speaks another version.
+    /// The primary speaks another version.
     #[error(
-        "the other end speaks version {0} of the protocol, this one {VERSION}: use one version of tickpath"
+        "the primary speaks version {0} of the replication protocol, and the follower version \
+         {VERSION}: use one version of tickpath for both"
     )]
     Version(u32),
     /// The content is invalid.

@@ -127,6 +127,19 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<(), SessionError> {
         self.frames.push(bytes);
+        let taken = self.take_frames(store, out);
+        if let Err(SessionError::Frame(error)) = &taken {
+            // The primary's operator needs to know it, too.
+            Frame::Refused { is_fenced: false, why: &error.to_string() }.encode(out);
+        }
+        taken
+    }
+
+    fn take_frames(
+        &mut self,
+        store: &mut impl Store,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SessionError> {
         let mut is_heard = false;
         while let Some(frame) = self.frames.next_frame()? {
             match (frame, &mut self.following) {

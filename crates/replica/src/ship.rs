@@ -42,8 +42,9 @@ pub struct ShipSettings {
     pub limit: Duration,
     /// Whether nothing is acknowledged that the follower does not have.
     pub is_sync: bool,
-    /// How the follower's certificate is checked; `None`: the connection is plain.
-    pub tls: Option<Connector>,
+    /// How the follower's certificate is checked, and which one it is shown; read for each
+    /// connection. `None`: the connection is plain.
+    pub tls: Option<Arc<Mutex<Connector>>>,
 }
 
 /// News for the operator.
@@ -75,6 +76,11 @@ enum ShipError {
     Secure(io::Error),
     #[error("lost the connection to the follower: {0}")]
     Io(#[from] io::Error),
+    #[error(
+        "the follower closed the connection without an answer: its own messages say why. It may be \
+         of an earlier version, or speak TLS where this end does not"
+    )]
+    NoAnswer,
     #[error("the follower's answer is invalid: {0}")]
     Frame(#[from] FrameError),
     #[error("the follower rejects this primary: {0}")]
@@ -85,6 +91,13 @@ enum ShipError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Terms(#[from] TermsError),
+}
+
+fn refused(is_fenced: bool, why: &str) -> ShipError {
+    match is_fenced {
+        true => ShipError::Fenced(why.to_owned()),
+        false => ShipError::Refused(why.to_owned()),
+    }
 }
 
 /// State that the threads share.
@@ -246,10 +259,11 @@ impl Shared {
             let shipped = self.send(&stream, &mut tail, &mut register, &is_broken);
             // The listening thread reads until then.
             stream.shut_down();
-            let heard = listening.join();
-            shipped?;
-            match heard {
-                Ok(Err(error)) if !self.is_over() => Err(error),
+            match (listening.join(), shipped) {
+                // Said before the connection broke.
+                (Ok(Err(error @ (ShipError::Refused(_) | ShipError::Fenced(_)))), _) => Err(error),
+                (_, Err(error)) => Err(error),
+                (Ok(Err(error)), _) if !self.is_over() => Err(error),
                 _ => Ok(()),
             }
         })
@@ -263,6 +277,8 @@ impl Shared {
         let socket = connect(follower, *limit).map_err(unreachable)?;
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(*limit))?;
+        let tls =
+            tls.as_ref().map(|tls| tls.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let stream = Wire::of_primary(socket, tls.as_ref(), *limit * WELCOME_LIMITS);
         let stream = stream.map_err(ShipError::Secure)?;
         let silence_ms = (*limit * SILENCE_LIMITS).as_millis();
@@ -282,15 +298,17 @@ impl Shared {
         let next = loop {
             match frames.next_frame()? {
                 Some(Frame::Welcome { next }) => break next,
-                Some(Frame::Refused { is_fenced: true, why }) => {
-                    return Err(ShipError::Fenced(why.to_owned()));
-                }
-                Some(Frame::Refused { why, .. }) => return Err(ShipError::Refused(why.to_owned())),
+                Some(Frame::Refused { is_fenced, why }) => return Err(refused(is_fenced, why)),
                 Some(_) => return Err(FrameError::Invalid("place before the welcome").into()),
                 None if self.is_over() || deadline.left().is_zero() => {
                     return Err(io::Error::from(io::ErrorKind::TimedOut).into());
                 }
-                None => receive(&stream, &mut frames)?,
+                None => receive(&stream, &mut frames).map_err(|error| match error.kind() {
+                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+                        ShipError::NoAnswer
+                    }
+                    _ => error.into(),
+                })?,
             };
         };
         // Otherwise records that it has never seen would count as acknowledged.
@@ -344,8 +362,10 @@ impl Shared {
     fn listen(&self, stream: &Wire, frames: &mut Frames) -> Result<(), ShipError> {
         loop {
             while let Some(frame) = frames.next_frame()? {
-                let Frame::Ack { durable } = frame else {
-                    return Err(FrameError::Invalid("kind of reply").into());
+                let durable = match frame {
+                    Frame::Ack { durable } => durable,
+                    Frame::Refused { is_fenced, why } => return Err(refused(is_fenced, why)),
+                    _ => return Err(FrameError::Invalid("kind of reply").into()),
                 };
                 if durable > self.shipping.written() {
                     return Err(FrameError::Invalid("acknowledged record").into());

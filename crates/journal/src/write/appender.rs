@@ -17,6 +17,10 @@ use crate::write::state::{JournalState, WriterState};
 /// Bytes of the longest message to the writer: a client id and its input.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * Input::BYTES;
 
+/// An account that never asks for anything, so that its record changes nothing; readers of earlier
+/// versions know the record.
+const ACCOUNT_OF_NOBODY: u32 = 0;
+
 /// Why an input was rejected. It has no sequence and must not be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
@@ -167,6 +171,23 @@ impl Appender {
         kept.send(&CancelOnDisconnect { account, is_on }.to_bytes())?;
         self.next += 1;
         Ok(Some(self.next - 1))
+    }
+
+    /// Asks the follower whether this primary still leads, if nothing is acknowledged without it:
+    /// appends a record that changes nothing, and returns its sequence. Once that is acknowledged,
+    /// nobody else led when it was appended. `None` if there is nobody to ask.
+    ///
+    /// # Errors
+    /// As [`Appender::check_reserve`].
+    pub fn try_append_question(&mut self) -> Result<Option<u64>, AppendError> {
+        let replication = self.kept.as_ref().and_then(|kept| kept.replication);
+        match replication {
+            Some(Replication { mode: Mode::Sync, .. }) => {
+                self.check_reserve()?;
+                self.try_append_cancel_on_disconnect(ACCOUNT_OF_NOBODY, false)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Checks that there is more room on the disk than the reserve for cancels.

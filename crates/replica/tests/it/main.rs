@@ -5,3 +5,4 @@ mod full_disk;
 mod pair;
 mod session;
 mod standby;
+mod versions;
