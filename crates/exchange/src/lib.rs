@@ -50,7 +50,7 @@ pub use market_data::settings::{Feed, FlowConfig, ProcessInfo, Reach};
 pub use market_data::subscribers::SubscriberCounts;
 pub use opening::Recovery;
 pub use sequencer::ReplayCheck;
-pub use setup::instruments::{Instruments, InstrumentsError};
+pub use setup::instruments::{Instrument, Instruments, InstrumentsError};
 pub use setup::limits::{Limits, LimitsError};
 pub use setup::{instruments, limits};
 pub use start_book::{SYNTHETIC_LEVELS, StartBook, StartBookError};

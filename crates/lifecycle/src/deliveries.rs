@@ -6,7 +6,7 @@ use journal::{Delivery, RecordedInput};
 use record::delivery::{DeliveryOrder, DeliveryRace, DeliveryRaces};
 use std::collections::HashMap;
 
-/// Collects the orders of a journal that named a tick, in its order.
+/// Collects the orders and amendments of a journal that named a tick, in its order.
 #[derive(Debug, Default)]
 pub(crate) struct Deliveries {
     all: DeliveryRaces,
@@ -16,9 +16,11 @@ pub(crate) struct Deliveries {
 
 impl Deliveries {
     pub fn add(&mut self, recorded: &RecordedInput) {
-        let (Some(delivery), Command::New(order)) = (&recorded.delivery, &recorded.input.command)
-        else {
-            return;
+        let Some(delivery) = &recorded.delivery else { return };
+        let (order_id, account) = match &recorded.input.command {
+            Command::New(order) => (order.order_id, order.account),
+            Command::Amend(amend) => (amend.order_id, amend.account),
+            _ => return,
         };
         let Delivery { answer, window_ns, session, .. } = *delivery;
         self.all.window_ns = self.all.window_ns.max(window_ns);
@@ -34,8 +36,8 @@ impl Deliveries {
         });
         races[place].orders.push(DeliveryOrder {
             input: recorded.sequence,
-            order_id: order.order_id,
-            account: order.account,
+            order_id,
+            account,
             response_ns: answer.claim.response_ns,
             elapsed_ns: answer.elapsed_ns,
             arrival: answer.arrival,
@@ -63,7 +65,7 @@ impl Deliveries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{Input, NewOrder, Side};
+    use engine::{Amend, Input, NewOrder, Side};
     use fair::window::{Answer, Claim, Fate};
 
     /// An order of this account and fate, by publication, response time and arrival.
@@ -112,5 +114,25 @@ mod tests {
         let accounts: Vec<u32> = changed.orders.iter().map(|order| order.account).collect();
         assert_eq!(accounts, [1, 2]);
         assert_eq!(Deliveries::default().end(), None);
+    }
+
+    #[test]
+    fn an_amendment_races_with_orders() {
+        let mut deliveries = Deliveries::default();
+        let mut amended = input(2, Fate::Held, [1, 20, 1]);
+        let amend = Amend {
+            order_id: 101,
+            account: 2,
+            tag: 0,
+            instrument: 0,
+            price_ticks: 1,
+            remaining_lots: 1,
+        };
+        amended.input.command = Command::Amend(amend);
+        deliveries.add(&input(1, Fate::Held, [1, 10, 2]));
+        deliveries.add(&amended);
+        let races = deliveries.end().unwrap();
+        let orders = &races.races[0].orders;
+        assert_eq!((races.first_changed, orders[1].order_id, orders[1].account), (1, 101, 2));
     }
 }

@@ -1,6 +1,5 @@
 //! Tokens that authenticate accounts and operators.
 
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use wire::request::ACCOUNT_ID_BYTES_MAX;
@@ -48,14 +47,6 @@ pub enum TokensError {
     },
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTokens {
-    tokens: BTreeMap<String, String>,
-    #[serde(default)]
-    operators: BTreeMap<String, String>,
-}
-
 impl Tokens {
     /// Reads a TOML file with a table `tokens`: `"token" = "account id"`, and an optional table
     /// `operators`, whose tokens may halt instruments and throw kill switches: `"token" = "name"`.
@@ -76,16 +67,16 @@ impl Tokens {
     /// [`TokensError::Malformed`].
     pub fn parse(file: &str, text: &str) -> Result<Tokens, TokensError> {
         let malformed = |why| TokensError::Malformed { file: file.to_owned(), why };
-        // Only the message: the whole error quotes the line with the token.
-        let RawTokens { tokens: accounts, operators } =
-            toml::from_str(text).map_err(|error| malformed(error.message().to_owned()))?;
+        let [accounts, operators] = tables(text).map_err(malformed)?;
         if accounts.is_empty() {
             return Err(malformed("there is no token".to_owned()));
         }
         for (token, name) in accounts.iter().chain(&operators) {
             if token.is_empty() || !is_account_id(name) {
-                let why = format!("an empty token, or account {name:?} is empty or too long");
-                return Err(malformed(why));
+                let most = ACCOUNT_ID_BYTES_MAX;
+                return Err(malformed(format!(
+                    "a token is empty, or a name is empty or longer than {most} bytes"
+                )));
             }
         }
         if let Some((_, name)) = operators.iter().find(|(token, _)| accounts.contains_key(*token)) {
@@ -105,6 +96,27 @@ impl Tokens {
             }
         }
     }
+}
+
+/// The tables `tokens` and `operators`; or the fault, in words that quote nothing of the file: in a
+/// file of another form, a token may stand anywhere.
+fn tables(text: &str) -> Result<[BTreeMap<String, String>; 2], String> {
+    let mut file: toml::Table = toml::from_str(text).map_err(|error| match error.span() {
+        Some(span) => {
+            let ends = text.bytes().take(span.start).filter(|byte| *byte == b'\n').count();
+            format!("line {} is not TOML", ends + 1)
+        }
+        None => "it is not TOML".to_owned(),
+    })?;
+    let mut table = |name: &str| match file.remove(name) {
+        Some(value) => value.try_into().map_err(|_| format!("{name} is not a table of texts")),
+        None => Ok(BTreeMap::new()),
+    };
+    let tables = [table("tokens")?, table("operators")?];
+    if !file.is_empty() {
+        return Err("it has more than the tables tokens and operators".to_owned());
+    }
+    Ok(tables)
 }
 
 /// Whether it is a valid account id: 1 to [`ACCOUNT_ID_BYTES_MAX`] bytes.

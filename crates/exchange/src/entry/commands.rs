@@ -100,9 +100,7 @@ pub(crate) fn amend<'a, 'b>(
         return Err(OTHER_INSTRUMENT);
     }
     let new_client_id = amend.new_client_id.as_ref().filter(|new| **new != amend.client_id);
-    if let Some(new) = new_client_id {
-        orders.check_rename(account, new).map_err(not_inserted)?;
-    }
+    check_rename(orders, account, new_client_id)?;
     let instrument = instruments.get(number);
     let amend = Amend {
         order_id: order.order_id,
@@ -116,6 +114,29 @@ pub(crate) fn amend<'a, 'b>(
         remaining_lots: instrument.quantity_lots(amend.amount)?,
     };
     Ok((amend, new_client_id))
+}
+
+/// Whether an amendment that has waited still applies: its order is open, and its new name free.
+pub(crate) fn check_amend(
+    orders: &ClientOrders,
+    client_id: &ClientId,
+    amend: &Amend,
+    new_client_id: Option<&ClientId>,
+) -> Result<(), Rejection<'static>> {
+    let (_, order) = orders.find(amend.account, client_id).ok_or(UNKNOWN_ORDER)?;
+    if order.order_id != amend.order_id {
+        return Err(UNKNOWN_ORDER);
+    }
+    check_rename(orders, amend.account, new_client_id)
+}
+
+fn check_rename(
+    orders: &ClientOrders,
+    account: u32,
+    new_client_id: Option<&ClientId>,
+) -> Result<(), Rejection<'static>> {
+    let Some(new) = new_client_id else { return Ok(()) };
+    orders.check_rename(account, new).map_err(not_inserted)
 }
 
 /// A mass cancel of one account (`None`: of all).

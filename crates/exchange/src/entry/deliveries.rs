@@ -1,17 +1,18 @@
-//! Orders that leave their delivery window: when it has passed, or because a later request needs
-//! them.
+//! Orders and amendments that leave their delivery window: when it has passed, or because a later
+//! request needs them.
 
-use crate::entry::entering::{self, EnteringOrder};
+use crate::entry::commands;
+use crate::entry::entering::{self, EnteringRequest};
 use crate::execution::Execution;
-use crate::execution::deliveries::{Deliveries, WaitingOrder};
+use crate::execution::deliveries::{Deliveries, WaitingInput, WaitingRequest};
 use fair::window::Answer;
 use transport::serve::Outbound;
 use wire::ClientId;
 
-/// The most orders that leave in one turn of the loop, which bounds how long clients wait.
-const ORDERS_PER_TURN_MAX: usize = 64;
+/// The most requests that leave in one turn of the loop, which bounds how long clients wait.
+const REQUESTS_PER_TURN_MAX: usize = 64;
 
-/// Sequences the orders whose windows have passed. Returns whether others wait.
+/// Sequences the requests whose windows have passed. Returns whether others wait.
 #[inline]
 pub(crate) fn release(core: &mut Execution, wall_ns: fn() -> u64, outbound: &mut Outbound) -> bool {
     match &core.deliveries {
@@ -19,14 +20,14 @@ pub(crate) fn release(core: &mut Execution, wall_ns: fn() -> u64, outbound: &mut
         _ => return false,
     }
     let now_ns = core.observed.now_ns();
-    for _ in 0..ORDERS_PER_TURN_MAX {
+    for _ in 0..REQUESTS_PER_TURN_MAX {
         let Some(left) = core.deliveries.as_mut().and_then(|it| it.release(now_ns)) else { break };
         enter(core, left, wall_ns(), outbound);
     }
     core.deliveries.as_ref().is_some_and(|deliveries| !deliveries.window.is_empty())
 }
 
-/// Sequences the order of this name now, if it waits.
+/// Sequences now what waits of the order of this name: the order itself, and its amendments.
 #[inline]
 pub(crate) fn sequence_named(
     core: &mut Execution,
@@ -36,14 +37,14 @@ pub(crate) fn sequence_named(
     outbound: &mut Outbound,
 ) {
     if core.deliveries.is_some() {
-        let is_it = |order: &WaitingOrder| {
-            Some(order.new.account) == account && order.client_id == *client_id
+        let is_it = |request: &WaitingRequest| {
+            Some(request.account()) == account && request.names(client_id)
         };
         sequence(core, is_it, time_ns, outbound);
     }
 }
 
-/// Sequences the orders of an account now that wait (`None`: of all accounts).
+/// Sequences now what waits of an account (`None`: of all accounts).
 #[inline]
 pub(crate) fn sequence_all(
     core: &mut Execution,
@@ -52,7 +53,7 @@ pub(crate) fn sequence_all(
     outbound: &mut Outbound,
 ) {
     if core.deliveries.is_some() {
-        let is_one = |order: &WaitingOrder| account.is_none_or(|one| order.new.account == one);
+        let is_one = |request: &WaitingRequest| account.is_none_or(|one| request.account() == one);
         sequence(core, is_one, time_ns, outbound);
     }
 }
@@ -60,7 +61,7 @@ pub(crate) fn sequence_all(
 #[cold]
 fn sequence(
     core: &mut Execution,
-    wanted: impl Fn(&WaitingOrder) -> bool,
+    wanted: impl Fn(&WaitingRequest) -> bool,
     time_ns: u64,
     outbound: &mut Outbound,
 ) {
@@ -74,14 +75,28 @@ fn sequence(
 
 fn enter(
     core: &mut Execution,
-    (answer, order): (Answer, WaitingOrder),
+    (answer, request): (Answer, WaitingRequest),
     time_ns: u64,
     outbound: &mut Outbound,
 ) {
-    let WaitingOrder { sender, client_id, new, cause_ns } = order;
+    let WaitingRequest { sender, client_id, input, cause_ns } = request;
     // Its connection may have closed, and another may have its stream now.
     let from = core.sessions.connection(sender);
     core.observed.cause_ns = cause_ns;
-    let entering = EnteringOrder { from, sender, client_id: &client_id, answer: Some(answer) };
-    entering::enter(core, &entering, new, time_ns, outbound);
+    let entering = EnteringRequest { from, sender, client_id: &client_id, answer: Some(answer) };
+    match input {
+        WaitingInput::New(new) => entering::enter(core, &entering, new, time_ns, outbound),
+        WaitingInput::Amend { amend, new_client_id } => {
+            let new_client_id = new_client_id.as_ref();
+            match commands::check_amend(&core.orders, &client_id, &amend, new_client_id) {
+                Ok(()) => {
+                    let amendment = (amend, new_client_id);
+                    entering::amend(core, &entering, amendment, time_ns, outbound);
+                }
+                Err(why) => {
+                    entering::reject(core, &entering, &why, amend.account, time_ns, outbound);
+                }
+            }
+        }
+    }
 }

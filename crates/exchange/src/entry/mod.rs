@@ -7,6 +7,7 @@
 //! See docs/decisions/011-exchange-layers-and-gateway-threads.md.
 
 pub mod disconnects;
+mod leading;
 
 mod commands;
 mod entering;
@@ -16,6 +17,7 @@ mod deliveries;
 mod accounts;
 
 pub mod state;
+mod status;
 
 pub mod login;
 mod operator;

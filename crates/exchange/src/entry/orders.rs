@@ -1,21 +1,16 @@
 //! New orders, cancels and amendments.
 
-use crate::account::sessions::Sender;
-use crate::counts::done_status;
-use crate::entry::entering::{EnteringOrder, enter};
-use crate::entry::{commands, deliveries};
+use crate::entry::entering::EnteringRequest;
+use crate::entry::{commands, deliveries, entering, leading};
 use crate::execution::Execution;
-use crate::execution::deliveries::WaitingOrder;
-use crate::reply::rejections::{DELIVERY_FULL, OTHER_ACCOUNT, UNKNOWN_ORDER};
+use crate::execution::deliveries::{WaitingInput, WaitingRequest};
+use crate::reply::rejections::DELIVERY_FULL;
 use crate::reply::reports::{RequestKind, Requester};
-use crate::reply::text::{send, wire_time};
-use engine::{Command, NewOrder};
+use engine::Command;
 use fair::window::{Answer, Full};
 use transport::StreamId;
 use transport::serve::Outbound;
-use wire::OrderId;
-use wire::reply::{OrderEnded, OrderOpen, encode_ended, encode_open};
-use wire::request::{AmendOrder, CancelOrder, CreateOrder, OrderStatus};
+use wire::request::{AmendOrder, CancelOrder, CreateOrder, DeliveryClock};
 
 #[inline]
 pub(crate) fn create(
@@ -27,21 +22,16 @@ pub(crate) fn create(
 ) {
     core.counts.orders += 1;
     let (sender, client_id) = (core.sessions.sender(from), &create.client_id);
+    let entering = EnteringRequest { from: Some(from), sender, client_id, answer: None };
     let rejection = match commands::new_order(&core.sessions, &core.instruments, from, create) {
-        Ok(new) => {
-            let entering = EnteringOrder { from: Some(from), sender, client_id, answer: None };
-            if core.deliveries.is_none() {
-                return enter(core, &entering, new, time_ns, outbound);
+        Ok(new) => match wait(core, &entering, create.delivery, || WaitingInput::New(new)) {
+            Ok(Wait::Yes) => return,
+            Ok(Wait::No(answer)) => {
+                let entering = EnteringRequest { answer, ..entering };
+                return entering::enter(core, &entering, new, time_ns, outbound);
             }
-            match wait(core, sender, create, new) {
-                Ok(Wait::Yes) => return,
-                Ok(Wait::No(answer)) => {
-                    let entering = EnteringOrder { answer, ..entering };
-                    return enter(core, &entering, new, time_ns, outbound);
-                }
-                Err(Full) => DELIVERY_FULL,
-            }
-        }
+            Err(Full) => DELIVERY_FULL,
+        },
         Err(rejection) => rejection,
     };
     let account_id = create.account_id.as_deref();
@@ -49,27 +39,29 @@ pub(crate) fn create(
     core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
 }
 
-/// Whether an order waits for its delivery window; if not, its part in a race, if it has one.
+/// Whether a request waits for its delivery window; if not, its part in a race, if it has one.
 enum Wait {
     Yes,
     No(Option<Answer>),
 }
 
-/// Lets an order wait for its delivery window if it names a tick.
+/// Lets a request wait for its delivery window if it names a tick.
+#[inline]
 fn wait(
     core: &mut Execution,
-    sender: Sender,
-    create: &CreateOrder<'_>,
-    new: NewOrder,
+    entering: &EnteringRequest<'_>,
+    clock: Option<DeliveryClock>,
+    input: impl FnOnce() -> WaitingInput,
 ) -> Result<Wait, Full> {
     let Some(deliveries) = &mut core.deliveries else { return Ok(Wait::No(None)) };
-    let Some(clock) = create.delivery else {
+    let Some(clock) = clock else {
         deliveries.counts.without_clock += 1;
         return Ok(Wait::No(None));
     };
+    let EnteringRequest { sender, client_id, .. } = *entering;
     let cause_ns = core.observed.cause_ns;
-    let order = WaitingOrder { sender, client_id: create.client_id, new, cause_ns };
-    let answer = deliveries.arrives(clock, order)?;
+    let request = WaitingRequest { sender, client_id: *client_id, input: input(), cause_ns };
+    let answer = deliveries.arrives(clock, request)?;
     Ok(if answer.is_some() { Wait::No(answer) } else { Wait::Yes })
 }
 
@@ -96,53 +88,9 @@ pub(crate) fn cancel(
         Err(rejection) => {
             let account_id = cancel.account_id.as_deref();
             let request = core.rejected_request(from, account_id, client_id, time_ns);
-            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
-        }
-    }
-}
-
-/// Says whether an order is open, or how it ended. Like every answer it leaves once all earlier
-/// inputs may be acknowledged, so it never speaks of an order that could still be lost.
-#[cold]
-pub(crate) fn status(
-    core: &mut Execution,
-    from: StreamId,
-    asked: &OrderStatus<'_>,
-    time_ns: u64,
-    outbound: &mut Outbound,
-) {
-    let account_id = asked.account_id.as_deref();
-    let account = core.sessions.account(from, account_id);
-    deliveries::sequence_named(core, account, &asked.client_id, time_ns, outbound);
-    let account = account.ok_or(OTHER_ACCOUNT);
-    let found = account.and_then(|account| {
-        let open = core.orders.find(account, &asked.client_id);
-        let found = match open {
-            Some((_, order)) => (order.order_id, None),
-            None => {
-                let ended = core.orders.find_ended(account, &asked.client_id);
-                ended.map(|ended| (ended.order_id, Some(ended.reason))).ok_or(UNKNOWN_ORDER)?
-            }
-        };
-        Ok((core.sessions.account_id(account), found))
-    });
-    match found {
-        Ok((account_id, (order_id, reason))) => {
-            let (client_id, order_id) = (asked.client_id, OrderId::from_u64(order_id));
-            let (time_ms, uid) = (wire_time(time_ns), account_id.into());
-            send(outbound.to(from), |out| match reason {
-                None => encode_open(out, &OrderOpen { client_id, order_id, time_ms, uid }),
-                Some(reason) => {
-                    let status = done_status(reason);
-                    let ended = OrderEnded { client_id, status, order_id, time_ms, uid };
-                    encode_ended(out, &ended);
-                }
-            });
-        }
-        Err(rejection) => {
-            let client_id = Some(&asked.client_id);
-            let request = core.rejected_request(from, account_id, client_id, time_ns);
-            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
+            let (asking, to) =
+                ((&mut core.sequencer, &mut core.rejections), (&core.sessions, &mut core.sbe));
+            leading::reject(asking, to, &request, &rejection, outbound);
         }
     }
 }
@@ -155,21 +103,32 @@ pub(crate) fn amend(
     outbound: &mut Outbound,
 ) {
     core.counts.amends += 1;
-    let client_id = Some(&amend.client_id);
+    let (sender, client_id) = (core.sessions.sender(from), &amend.client_id);
     if core.deliveries.is_some() {
         let account = core.sessions.account(from, amend.account_id.as_deref());
-        deliveries::sequence_named(core, account, &amend.client_id, time_ns, outbound);
+        deliveries::sequence_named(core, account, client_id, time_ns, outbound);
     }
-    match commands::amend(&core.sessions, &core.instruments, &core.orders, from, amend) {
+    let entering = EnteringRequest { from: Some(from), sender, client_id, answer: None };
+    let (sessions, instruments, orders) = (&core.sessions, &core.instruments, &core.orders);
+    let rejection = match commands::amend(sessions, instruments, orders, from, amend) {
         Ok((command, new_client_id)) => {
-            let (account, kind) = (command.account, RequestKind::Amend { new_client_id });
-            let requester = Requester { from: Some(from), client_id, account, kind };
-            core.execute(&requester, Command::Amend(command), time_ns, outbound);
+            let input =
+                || WaitingInput::Amend { amend: command, new_client_id: new_client_id.copied() };
+            match wait(core, &entering, amend.delivery, input) {
+                Ok(Wait::Yes) => return,
+                Ok(Wait::No(answer)) => {
+                    let entering = EnteringRequest { answer, ..entering };
+                    let amendment = (command, new_client_id);
+                    return entering::amend(core, &entering, amendment, time_ns, outbound);
+                }
+                Err(Full) => DELIVERY_FULL,
+            }
         }
-        Err(rejection) => {
-            let account_id = amend.account_id.as_deref();
-            let request = core.rejected_request(from, account_id, client_id, time_ns);
-            core.rejections.reject((&core.sessions, &mut core.sbe), &request, &rejection, outbound);
-        }
-    }
+        Err(rejection) => rejection,
+    };
+    let account_id = amend.account_id.as_deref();
+    let request = core.rejected_request(from, account_id, Some(client_id), time_ns);
+    let (asking, to) =
+        ((&mut core.sequencer, &mut core.rejections), (&core.sessions, &mut core.sbe));
+    leading::reject(asking, to, &request, &rejection, outbound);
 }

@@ -2,7 +2,7 @@
 
 use crate::entry::login::{self, CloseReason, LoginOptions};
 use crate::entry::state::OrderEntry;
-use crate::entry::{administration, operator, orders, subscriptions};
+use crate::entry::{administration, operator, orders, status, subscriptions};
 use crate::reply::rejections::limit_of;
 use transport::StreamId;
 use transport::serve::Outbound;
@@ -36,7 +36,7 @@ pub(crate) fn message(
         }
         Ok(Request::CreateOrder(create)) => orders::create(core, from, &create, time_ns, outbound),
         Ok(Request::CancelOrder(cancel)) => orders::cancel(core, from, &cancel, time_ns, outbound),
-        Ok(Request::OrderStatus(asked)) => orders::status(core, from, &asked, time_ns, outbound),
+        Ok(Request::OrderStatus(asked)) => status::json(core, from, &asked, time_ns, outbound),
         Ok(Request::AmendOrder(amend)) => orders::amend(core, from, &amend, time_ns, outbound),
         Ok(Request::MassCancel(cancel)) => {
             operator::mass_cancel(core, from, &cancel, time_ns, outbound);

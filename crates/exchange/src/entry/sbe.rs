@@ -3,10 +3,8 @@
 
 use crate::account::sessions::{Admission, AuthenticateError};
 use crate::entry::state::OrderEntry;
-use crate::entry::{deliveries, operator, orders};
+use crate::entry::{operator, orders, status};
 use crate::execution::Execution;
-use crate::reply::rejections::UNKNOWN_ORDER;
-use crate::reply::text::wire_time;
 use crate::sbe::Missed;
 use std::num::NonZeroU64;
 use transport::StreamId;
@@ -17,10 +15,8 @@ use wire::sbe::client::{
     ClientMessage, ClientMessageError, Logon, decode_client, encode_terminate,
 };
 use wire::sbe::exchange::{
-    InstrumentDefinition, LogonAccepted, OrderStatus, encode_instrument, encode_logon_accepted,
-    encode_status,
+    InstrumentDefinition, LogonAccepted, encode_instrument, encode_logon_accepted,
 };
-use wire::{ClientId, OrderId};
 
 /// How the exchange ends a connection that speaks SBE.
 pub(crate) enum SbeEnd {
@@ -71,7 +67,7 @@ pub(crate) fn message(
         }
         Ok(ClientMessage::StatusRequest { sequence, client_id }) => {
             receive(core, session, sequence)?;
-            status(core, session, &client_id, time_ns, outbound);
+            status::sbe(core, session, client_id, time_ns, outbound);
         }
         Ok(ClientMessage::Heartbeat) => {}
         Ok(ClientMessage::Terminate { .. }) => return Err(SbeEnd::Client),
@@ -116,32 +112,6 @@ fn execute(
         }
         other => debug_assert!(false, "SBE has no {other:?}"),
     }
-}
-
-/// Answers a `StatusRequest`.
-fn status(
-    core: &mut Execution,
-    session: StreamId,
-    client_id: &ClientId,
-    time_ns: u64,
-    outbound: &mut Outbound,
-) {
-    let account = core.sessions.account(session, None);
-    deliveries::sequence_named(core, account, client_id, time_ns, outbound);
-    let found = account.and_then(|account| core.orders.find(account, client_id));
-    let Some((_, order)) = found else {
-        let request = core.rejected_request(session, None, Some(client_id), time_ns);
-        let to = (&core.sessions, &mut core.sbe);
-        return core.rejections.reject(to, &request, &UNKNOWN_ORDER, outbound);
-    };
-    let status = OrderStatus {
-        client_id: *client_id,
-        order_id: OrderId::from_u64(order.order_id),
-        instrument: order.instrument,
-        amount: core.instruments.get(order.instrument).amount(order.quantity_lots),
-        time_ms: wire_time(time_ns),
-    };
-    core.sbe.report(session, outbound, |out, sequence| encode_status(out, sequence, &status));
 }
 
 /// Rejects a message with a field that is invalid. If no request can be made out, or the stream is

@@ -17,6 +17,9 @@ use wire::administration::{Notice, encode_notice};
 /// The most inputs of the flow in one turn of the loop, which bounds how long clients wait.
 const INPUTS_PER_TURN_MAX: usize = 64;
 
+/// The instrument of the flow: the first.
+const FLOW_INSTRUMENT: u16 = 0;
+
 /// The requester of the flow's inputs.
 const FLOW: Requester<'static> =
     Requester { from: None, client_id: None, account: EXCHANGE_ACCOUNT, kind: RequestKind::Flow };
@@ -103,7 +106,9 @@ fn end_flow(core: &Execution, flow: &mut FlowPlayer, outbound: &mut Outbound) {
     if !flow.is_through() || core.plant.as_ref().is_some_and(|plant| plant.is_pending()) {
         return;
     }
-    let Some((by, ended)) = flow.end(feed_position(core)) else { return };
+    let Some((by, mut ended)) = flow.end(feed_position(core)) else { return };
+    let data = core.plant.as_ref().map(|plant| &plant.data);
+    ended.book_sequence = data.and_then(|data| data.book_sequence(FLOW_INSTRUMENT));
     if let Some(to) = core.sessions.connection(by) {
         send(outbound.to(to), |out| encode_notice(out, &Notice::FlowEnded(ended)));
     }

@@ -1,25 +1,53 @@
-//! The orders that wait for their delivery windows, and the counts of what became of each order.
+//! The orders and amendments that wait for their delivery windows, and the counts of what became of
+//! each.
 //!
 //! See docs/decisions/032-delivery-based-ordering.md.
 
 use crate::account::sessions::Sender;
-use engine::NewOrder;
+use engine::{Amend, NewOrder};
 use fair::window::{Answer, Claim, DeliveryWindow, Fate, Full};
 use serde::Serialize;
 use wire::ClientId;
 use wire::request::DeliveryClock;
 
-/// A checked order without its id and tag, which it gets when it leaves.
+/// A checked request that waits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitingOrder {
+pub(crate) struct WaitingRequest {
     pub sender: Sender,
     pub client_id: ClientId,
-    pub new: NewOrder,
+    pub input: WaitingInput,
     /// When its bytes were read.
     pub cause_ns: u64,
 }
 
-/// Counters of a delivery window: orders by what became of them.
+/// The input that a request becomes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WaitingInput {
+    /// An order without its id and tag, which it gets when it leaves.
+    New(NewOrder),
+    /// An amendment, which is checked again when it leaves.
+    Amend { amend: Amend, new_client_id: Option<ClientId> },
+}
+
+impl WaitingRequest {
+    pub fn account(&self) -> u32 {
+        match self.input {
+            WaitingInput::New(new) => new.account,
+            WaitingInput::Amend { amend, .. } => amend.account,
+        }
+    }
+
+    /// Whether it is about the order that has this name, or will have it.
+    pub fn names(&self, client_id: &ClientId) -> bool {
+        let renamed = match &self.input {
+            WaitingInput::New(_) => None,
+            WaitingInput::Amend { new_client_id, .. } => new_client_id.as_ref(),
+        };
+        self.client_id == *client_id || renamed == Some(client_id)
+    }
+}
+
+/// Counters of a delivery window: orders and amendments by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DeliveryCounts {
     /// Waited for their windows.
@@ -34,12 +62,12 @@ pub struct DeliveryCounts {
     pub impossible: u64,
     /// Carried no delivery clock.
     pub without_clock: u64,
-    /// Those of `held` that left before an order of the same race that had arrived earlier.
+    /// Those of `held` that left before one of the same race that had arrived earlier.
     pub overtook: u64,
 }
 
 pub(crate) struct Deliveries {
-    pub window: DeliveryWindow<WaitingOrder>,
+    pub window: DeliveryWindow<WaitingRequest>,
     /// The feed's session.
     pub session: u64,
     pub counts: DeliveryCounts,
@@ -51,21 +79,21 @@ impl Deliveries {
         Deliveries { window, session, counts }
     }
 
-    /// An order that says which tick caused it arrives. Returns its part in the race if it does not
-    /// wait.
+    /// A request that says which tick caused it arrives. Returns its part in the race if it does
+    /// not wait.
     ///
     /// # Errors
-    /// Too many orders wait.
+    /// Too many wait.
     pub fn arrives(
         &mut self,
         clock: DeliveryClock,
-        order: WaitingOrder,
+        request: WaitingRequest,
     ) -> Result<Option<Answer>, Full> {
         let claim = Claim { tick: clock.tick, response_ns: clock.response_ns };
-        let answer = self.window.arrives(claim, order.cause_ns);
+        let answer = self.window.arrives(claim, request.cause_ns);
         let counter = match answer.fate {
             Fate::Held => {
-                self.window.hold(answer, order.cause_ns, order)?;
+                self.window.hold(answer, request.cause_ns, request)?;
                 &mut self.counts.held
             }
             Fate::Early => &mut self.counts.early,
@@ -77,18 +105,18 @@ impl Deliveries {
         Ok((answer.fate != Fate::Held).then_some(answer))
     }
 
-    /// The next order whose window has passed.
-    pub fn release(&mut self, now_ns: u64) -> Option<(Answer, WaitingOrder)> {
-        let (answer, order) = self.window.release(now_ns)?;
+    /// The next request whose window has passed.
+    pub fn release(&mut self, now_ns: u64) -> Option<(Answer, WaitingRequest)> {
+        let (answer, request) = self.window.release(now_ns)?;
         self.counts.overtook += u64::from(self.window.is_overtaking(&answer));
-        Some((answer, order))
+        Some((answer, request))
     }
 
-    /// The next order for which `wanted` holds, before its window has passed.
+    /// The next request for which `wanted` holds, before its window has passed.
     pub fn take(
         &mut self,
-        wanted: impl Fn(&WaitingOrder) -> bool,
-    ) -> Option<(Answer, WaitingOrder)> {
+        wanted: impl Fn(&WaitingRequest) -> bool,
+    ) -> Option<(Answer, WaitingRequest)> {
         let taken = self.window.take(wanted)?;
         self.counts.early += 1;
         Some(taken)

@@ -1,7 +1,7 @@
 //! Delivery windows: orders that answer the same tick are sequenced by response time. Arrivals have
 //! the times that the test gives them; only the end of a window is the clock's.
 
-use crate::driven::sbe::id;
+use crate::driven::sbe::{SbeClient, id};
 use crate::driven::{Driven, config, write_text};
 use clock::Clock;
 use exchange::{Config, ConfigError, DeliveryCounts, Exchange, Feed, Journal};
@@ -12,13 +12,17 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::time::Duration;
 use wire::Decimal;
-use wire::request::{self, CreateOrder, DeliveryClock, Side, TimeInForce};
+use wire::request::{
+    self, AmendOrder, CancelOrder, CreateOrder, DeliveryClock, MassCancel, Side, TimeInForce,
+};
+use wire::sbe::client::{Replacement, encode_new_order, encode_replace_order};
 
 const MS: u64 = 1_000_000;
 const LOGIN: &str = r#"{"type":"AUTHENTICATE","api_token":"TOKEN"}"#;
 const MAKER: u32 = 0;
 const NEAR: u32 = 1;
 const FAR: u32 = 2;
+const SBE: u32 = 3;
 
 /// An exchange with a feed, and a sell order that its latest tick tells of.
 struct Market {
@@ -63,15 +67,39 @@ impl Market {
 
     /// An order that is read so long after the tick.
     fn send(&mut self, stream: u32, order: &CreateOrder<'_>, after_ns: u64) {
-        let mut frame = Vec::new();
-        write_text(&mut frame, |out| request::encode_create_order(out, order));
-        self.driven.feed_at(stream, &frame, self.ticked_ns + after_ns);
+        self.ask(stream, after_ns, |out| request::encode_create_order(out, order));
     }
 
     /// An order for the offer, with a delivery clock of this response time.
     fn answer(&mut self, stream: u32, response_ns: u64, after_ns: u64) {
         let order = take("taker", Some((self.tick, response_ns)));
         self.send(stream, &order, after_ns);
+    }
+
+    /// Writes a message that is read so long after the tick.
+    fn ask(&mut self, stream: u32, after_ns: u64, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut frame = Vec::new();
+        write_text(&mut frame, write);
+        self.driven.feed_at(stream, &frame, self.ticked_ns + after_ns);
+    }
+
+    /// The same in SBE, with the next number of the client's session.
+    fn say(
+        &mut self,
+        client: &mut SbeClient,
+        after_ns: u64,
+        write: impl FnOnce(&mut Vec<u8>, u64),
+    ) {
+        client.sent += 1;
+        let mut bytes = Vec::new();
+        write(&mut bytes, client.sent);
+        self.driven.feed_at(client.stream, &bytes, self.ticked_ns + after_ns);
+    }
+
+    /// An amendment of the order `bid` that takes the offer, with a delivery clock.
+    fn raise(&mut self, stream: u32, response_ns: u64, after_ns: u64) {
+        let amend = raise(self.tick, response_ns, 100);
+        self.ask(stream, after_ns, |out| request::encode_amend_order(out, &amend));
     }
 
     /// The types of the messages that a connection got, with the status of an order's end.
@@ -104,6 +132,19 @@ fn take(client_id: &str, clock: Option<(u64, u64)>) -> CreateOrder<'static> {
         time_in_force: TimeInForce::ImmediateOrCancelled,
         delivery: clock.map(|(tick, response_ns)| DeliveryClock { tick, response_ns }),
         ..limit(client_id, Side::Buy)
+    }
+}
+
+/// An amendment of the order `bid`.
+fn raise(tick: u64, response_ns: u64, price: i64) -> AmendOrder<'static> {
+    AmendOrder {
+        client_id: id("bid"),
+        new_client_id: None,
+        instrument_code: "BTC_USDT".into(),
+        price: Decimal::new(price, 0),
+        amount: Decimal::ONE,
+        delivery: Some(DeliveryClock { tick, response_ns }),
+        account_id: None,
     }
 }
 
@@ -158,6 +199,90 @@ fn what_can_not_be_ordered_is_sequenced_as_it_arrives() {
     let counts = market.counts();
     assert_eq!((counts.late, counts.impossible, counts.unknown_tick), (1, 1, 1));
     assert_eq!((counts.held, counts.without_clock), (0, 2));
+}
+
+/// The far one speaks SBE, the near one JSON.
+#[test]
+fn a_delivery_clock_counts_in_sbe_too() {
+    let mut market = Market::new(with_window(100));
+    let mut far = SbeClient::new(&mut market.driven, SBE, "4");
+    market.answer(NEAR, 30 * MS, 31 * MS);
+    let order = take("taker", Some((market.tick, 10 * MS)));
+    market.say(&mut far, 60 * MS, |out, n| encode_new_order(out, n, 0, &order));
+    assert_eq!((market.told(NEAR), far.told(&mut market.driven)), (vec![], vec![]), "both wait");
+    market.wait(100);
+    let told = far.told(&mut market.driven);
+    assert_eq!(told, ["1 FILL taker 100 1 remaining=0", "2 DONE taker FILLED"]);
+    assert_eq!(market.told(NEAR), ["EXPIRED"]);
+    assert_eq!((market.counts().held, market.counts().overtook), (2, 1));
+}
+
+/// Both raise the price of an order that rests, one in JSON and one in SBE.
+#[test]
+fn amendments_race_like_orders() {
+    let mut market = Market::new(with_window(100));
+    let mut far = SbeClient::new(&mut market.driven, SBE, "4");
+    let bid = CreateOrder { price: Decimal::parse("50").ok(), ..limit("bid", Side::Buy) };
+    market.send(NEAR, &bid, 0);
+    market.say(&mut far, 0, |out, n| encode_new_order(out, n, 0, &bid));
+    market.driven.turn();
+    market.told(NEAR);
+    far.told(&mut market.driven);
+    market.raise(NEAR, 30 * MS, 31 * MS);
+    let (client_id, tick) = (id("bid"), market.tick);
+    let replacement = Replacement {
+        client_id: &client_id,
+        new_client_id: None,
+        price: Decimal::parse("100").ok(),
+        amount: Decimal::ONE,
+        delivery: Some(DeliveryClock { tick, response_ns: 10 * MS }),
+    };
+    market.say(&mut far, 60 * MS, |out, n| encode_replace_order(out, n, 0, &replacement));
+    assert_eq!((market.told(NEAR), far.told(&mut market.driven)), (vec![], vec![]), "both wait");
+    market.wait(100);
+    let told = far.told(&mut market.driven);
+    assert!(told.last().is_some_and(|last| last.ends_with("DONE bid FILLED")), "{told:?}");
+    assert_eq!(market.told(NEAR), ["AMENDED", "BOOKED"]);
+    assert_eq!((market.counts().held, market.counts().overtook), (2, 1));
+    assert_eq!(market.driven.exchange.replay_check().equal, Some(true));
+}
+
+/// A cancel by either name of a waiting amendment comes after it. An amendment whose order has
+/// traded meanwhile is rejected.
+#[test]
+fn an_amendment_that_waits_is_neither_overtaken_nor_executed_for_another_order() {
+    let mut market = Market::new(with_window(10_000));
+    let bid = CreateOrder { price: Decimal::parse("50").ok(), ..limit("bid", Side::Buy) };
+    for (early, name) in (1..).zip(["bid", "renamed"]) {
+        market.send(NEAR, &bid, 0);
+        market.driven.turn();
+        market.told(NEAR);
+        let amend = AmendOrder { new_client_id: Some(id("renamed")), ..raise(market.tick, MS, 60) };
+        market.ask(NEAR, 2 * MS, |out| request::encode_amend_order(out, &amend));
+        assert_eq!(market.told(NEAR), [""; 0]);
+        let (client_id, instrument_code) = (id(name), "BTC_USDT".into());
+        let cancel = CancelOrder { client_id, instrument_code, account_id: None };
+        market.ask(NEAR, 3 * MS, |out| request::encode_cancel_order(out, &cancel));
+        let told = market.told(NEAR);
+        assert_eq!(told[..2], ["AMENDED", "BOOKED"], "{name}");
+        // Under its old name the order is not there any more.
+        let last = if name == "renamed" { "CANCELLED" } else { "REJECTED" };
+        assert_eq!(told[2..], [last], "{name}");
+        assert_eq!(market.counts().early, early);
+        market.ask(NEAR, 3 * MS, |out| request::encode_mass_cancel(out, &MassCancel::default()));
+        market.told(NEAR);
+    }
+    let mut market = Market::new(with_window(100));
+    market.send(NEAR, &bid, 0);
+    market.driven.turn();
+    market.told(NEAR);
+    market.raise(NEAR, MS, 2 * MS);
+    let sell = CreateOrder { price: bid.price, ..limit("sells", Side::Sell) };
+    market.send(MAKER, &sell, 3 * MS);
+    assert_eq!(market.told(NEAR), ["FILL", "FILLED"]);
+    market.wait(100);
+    assert_eq!(market.told(NEAR), ["REJECTED"]);
+    assert_eq!(market.driven.exchange.counts().rejected["unknown_order"], 1);
 }
 
 /// The window is open for 10 s: only the requests let the orders go.

@@ -81,6 +81,7 @@ fn all_order_types(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
             instrument_code: "BTC_USDT".into(),
             price: decimal(price),
             amount: decimal(50).unwrap(),
+            delivery: None,
             account_id: None,
         };
         crate::driven::write_text(bytes, |out| encode_amend_order(out, &amend));
@@ -178,6 +179,7 @@ fn sbe_does_not_allocate() {
                 new_client_id: None,
                 price,
                 amount: order.amount,
+                delivery: None,
             };
             encode_new_order(&mut bytes, client.sent + 1, 0, &order);
             encode_new_order(&mut bytes, client.sent + 2, 0, &order);

@@ -48,6 +48,7 @@ fn every_request_and_report() {
         new_client_id,
         price: Some(decimal(price)),
         amount: decimal("1"),
+        delivery: None,
     };
     told.extend(a.say(&mut d, |out, n| encode_replace_order(out, n, 0, &replace(None, "100"))));
     told.extend(a.say(&mut d, |out, n| encode_replace_order(out, n, 0, &replace(Some(&a2), "99"))));
@@ -61,6 +62,7 @@ fn every_request_and_report() {
     told.extend(b.order(&mut d, "b2", Side::Buy, "90", "1"));
     told.extend(b.order(&mut d, "b3", Side::Sell, "98", "0.75"));
     told.extend(c.order(&mut d, "c1", Side::Sell, "90", "0.5"));
+    told.extend(c.say(&mut d, |out, n| encode_status_request(out, n, &id("c1"))));
     told.extend(b.told(&mut d));
     told.extend(a.told(&mut d));
     told.extend(a.order(&mut d, "a3", Side::Buy, "1", "1"));
@@ -87,6 +89,7 @@ fn every_request_and_report() {
         5 DONE b3 FILLED
         1 FILL c1 90 0.5 remaining=0
         2 DONE c1 FILLED
+        3 ENDED c1 FILLED
         6 FILL b2 90 0.5 remaining=0.5
         7 FILL b2 90 0.5 remaining=0
         8 DONE b2 FILLED
@@ -296,6 +299,7 @@ impl Asked {
                     instrument_code: instrument_code(),
                     price: Decimal::new(*price, 0),
                     amount: Decimal::new(*amount, 1).unwrap(),
+                    delivery: None,
                     account_id,
                 };
                 request::encode_amend_order(out, &amend);
@@ -319,6 +323,7 @@ impl Asked {
                     new_client_id: new_client_id.as_ref(),
                     price: Decimal::new(*price, 0),
                     amount: Decimal::new(*amount, 1).unwrap(),
+                    delivery: None,
                 };
                 encode_replace_order(out, sequence, 0, &replacement);
             }

@@ -40,6 +40,7 @@ pub fn config() -> Config {
             ..Limits::default()
         },
         feed: None,
+        feed_device: None,
         delivery_window_us: None,
         flow: None,
         process: exchange::ProcessInfo::default(),

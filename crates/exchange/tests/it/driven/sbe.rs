@@ -160,6 +160,7 @@ pub fn brief(reply: &Reply<'_>) -> String {
             format!("FILL {} {} {} remaining={}", r.client_id, r.price, r.amount, r.remaining)
         }
         Reply::Done(r) => format!("DONE {} {}", r.client_id, r.status.name()),
+        Reply::Ended(r) => format!("ENDED {} {}", r.client_id, r.status.name()),
         Reply::Amended(r) => {
             let replaced = r.replaced_client_id.map_or_else(String::new, |id| format!(" was={id}"));
             let price = r.price.map_or_else(|| "-".to_owned(), |price| price.to_string());

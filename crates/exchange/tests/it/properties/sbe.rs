@@ -1,7 +1,7 @@
 //! Properties of connections and sessions that speak SBE. `tests/it/sbe_any.rs` feeds them from
 //! proptest, the target `sbe_sessions` in `fuzz/` from libFuzzer.
 
-use super::{NEIGHBOUR, SMALL, STRANGER};
+use super::small::{NEIGHBOUR, SMALL, STRANGER};
 use crate::driven::Driven;
 use crate::driven::sbe::{SbeClient, id, limit};
 use wire::request::Side;

@@ -30,6 +30,7 @@ pub fn config() -> Config {
             ..Limits::default()
         },
         feed: None,
+        feed_device: None,
         flow: None,
         process: exchange::ProcessInfo::default(),
         clock: None,
