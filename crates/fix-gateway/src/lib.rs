@@ -20,8 +20,7 @@
 mod desk;
 mod door;
 mod link;
-mod signature;
 
+pub use desk::Security;
 pub use door::{Counts, Exchange, FindLogin, Limits, Login, Settings, serve};
 pub use fix::session::Logon;
-pub use signature::{is_signed_with, sign};

@@ -26,13 +26,22 @@ pub(crate) fn put_frame(out: &mut Vec<u8>, encode: impl FnOnce(&mut Vec<u8>)) {
     write_frame_with(out, Opcode::Text, Some(MASK), encode);
 }
 
-/// Connects, authenticates with `token`, and subscribes the account's reports. Bytes that came
-/// after the answers stay in the reader.
+/// The use of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Orders, and reports about them.
+    Orders { cancels_on_disconnect: bool },
+    /// Market data.
+    MarketData,
+}
+
+/// Connects, authenticates with `token`, and for orders subscribes the account's reports. Bytes
+/// that came after the answers stay in the reader.
 pub(crate) fn open(
     exchange: SocketAddr,
     secure: &Secure,
     token: &str,
-    cancels_on_disconnect: bool,
+    purpose: Purpose,
 ) -> io::Result<(Connection, MessageReader)> {
     let deadline = Deadline::after(PATIENCE);
     let socket = TcpStream::connect_timeout(&exchange, PATIENCE)?;
@@ -52,14 +61,23 @@ pub(crate) fn open(
     }
     let mut reader = MessageReader::new(Role::Client, FrameLimits::default());
     out.clear();
-    put_frame(&mut out, |out| encode_authenticate(out, token, Some(cancels_on_disconnect), None));
-    put_frame(&mut out, |out| encode_subscribe(out, &[Channel::named("ORDERS")]));
+    let cancels = match purpose {
+        Purpose::Orders { cancels_on_disconnect } => Some(cancels_on_disconnect),
+        Purpose::MarketData => None,
+    };
+    put_frame(&mut out, |out| encode_authenticate(out, token, cancels, None));
+    if purpose != Purpose::MarketData {
+        put_frame(&mut out, |out| encode_subscribe(out, &[Channel::named("ORDERS")]));
+    }
     stream.write_all(&out)?;
     loop {
         while let Some(received) = reader.next().map_err(io::Error::other)? {
             let Message::Text(text) = received.message else { continue };
             match decode_reply(text).map_err(io::Error::other)? {
                 Reply::Subscriptions(_) => return Ok((stream, reader)),
+                Reply::Authenticated if purpose == Purpose::MarketData => {
+                    return Ok((stream, reader));
+                }
                 Reply::Error { reason } => return Err(io::Error::other(reason.into_owned())),
                 _ => {}
             }

@@ -59,6 +59,20 @@ impl<'a> Body<'a> {
         self.bytes(tag, &text)
     }
 
+    /// The time of day in UTC, with milliseconds; `utc_ns` counts from 1970.
+    pub fn time_of_day(&mut self, tag: u32, utc_ns: u64) -> &mut Self {
+        let mut text = [0; TIMESTAMP_BYTES];
+        put_timestamp(&mut text, utc_ns);
+        // After the date and its hyphen.
+        self.bytes(tag, &text[9..])
+    }
+
+    /// Fields that another value of this type has encoded.
+    pub fn encoded(&mut self, fields: &[u8]) -> &mut Self {
+        self.out.extend_from_slice(fields);
+        self
+    }
+
     /// A data field with its length field before it; it may hold any byte.
     pub fn data(&mut self, length_tag: u32, tag: u32, value: &[u8]) -> &mut Self {
         self.number(length_tag, value.len() as u64);
@@ -109,6 +123,14 @@ mod tests {
         let mut out = Vec::new();
         Body::new(&mut out).text(58, "a\x0134=9").number(1, 0).number(2, u64::MAX).flag(43, true);
         assert_eq!(out, b"58=a 34=9\x011=0\x012=18446744073709551615\x0143=Y\x01");
+    }
+
+    #[test]
+    fn a_time_of_day_has_no_date() {
+        let (mut entry, mut out) = (Vec::new(), Vec::new());
+        Body::new(&mut entry).time_of_day(273, 1_790_000_000_123_000_000);
+        Body::new(&mut out).number(268, 1).encoded(&entry);
+        assert_eq!(out, b"268=1\x01273=14:13:20.123\x01");
     }
 
     #[test]

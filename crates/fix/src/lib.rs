@@ -11,6 +11,7 @@
 //! - [`dictionary`]: messages and fields as data, read from the usual XML.
 //! - [`hot`]: the few messages of a measured path, without encoding and dictionary.
 //! - [`session`]: logon, heartbeat, resend, gap fill, reject, logout.
+//! - [`signature`]: signed logons.
 //! - [`store`]: the one part that may touch a disk, behind a trait.
 //!
 //! Source of the rules: FIX 4.4, volume 2, "FIX Session-level Test Cases and Expected Behaviors".
@@ -24,6 +25,7 @@ pub mod frame;
 pub mod hot;
 pub mod message;
 pub mod session;
+pub mod signature;
 pub mod store;
 pub mod tag;
 pub mod time;

@@ -60,3 +60,7 @@ pub const USERNAME: u32 = 553;
 pub const PASSWORD: u32 = 554;
 /// CancelOrdersOnDisconnect, user-defined, as some crypto venues have it.
 pub const CANCEL_ORDERS_ON_DISCONNECT: u32 = 8013;
+/// The feed's number of the tick that caused an order, user-defined.
+pub const DELIVERY_TICK: u32 = 8014;
+/// From that tick's arrival at the trader to the sending of the order, ns; user-defined.
+pub const DELIVERY_RESPONSE_NS: u32 = 8015;

@@ -1,11 +1,13 @@
 //! One FIX session without its sockets: bytes of the client in, bytes for the exchange out, and
 //! back.
 
+mod market;
 mod number;
 mod orders;
 mod report;
 mod request;
 mod requests;
+mod status;
 
 use crate::link::put_frame;
 use fix::dictionary::Dictionary;
@@ -13,8 +15,12 @@ use fix::encode::Body;
 use fix::message::{Message, split};
 use fix::session::{End, Event, Now, Role, Session, Settings};
 use fix::store::{FileStore, Store};
+use market::Market;
+pub(crate) use market::Securities;
+pub use market::Security;
 use orders::Orders;
 use request::{Problem, Request};
+use status::Question;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -38,13 +44,14 @@ struct Pending {
     id: ClientId,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Asked {
     New,
     Cancel,
     Replace,
     /// With MassCancelRequestType (530).
     MassCancel(char),
+    Status(Box<Question>),
 }
 
 /// See the module.
@@ -55,6 +62,9 @@ pub(crate) struct Desk {
     pending: VecDeque<Pending>,
     /// Makes ExecID unique within a millisecond.
     executions: u64,
+    securities: Arc<Securities>,
+    /// The market data that the client follows.
+    pub market: Market,
     /// Waits for the client.
     pub to_client: Vec<u8>,
     /// Waits for the exchange.
@@ -69,7 +79,7 @@ impl Desk {
     pub fn open(
         account: &str,
         (ours, theirs): (&str, &str),
-        dictionary: Arc<Dictionary>,
+        (dictionary, securities): (Arc<Dictionary>, Arc<Securities>),
         path: &Path,
     ) -> io::Result<Desk> {
         let mut store = FileStore::open(path)?;
@@ -87,6 +97,8 @@ impl Desk {
             orders,
             pending: VecDeque::new(),
             executions: 0,
+            securities,
+            market: Market::default(),
             to_client: Vec::new(),
             to_exchange: Vec::new(),
             cancels_on_disconnect: false,
@@ -116,6 +128,7 @@ impl Desk {
     pub fn disconnected(&mut self) {
         self.session.disconnected();
         self.to_client.clear();
+        self.market.clear();
         if std::mem::take(&mut self.cancels_on_disconnect) {
             let all = MassCancel::default();
             put_frame(&mut self.to_exchange, |out| encode_mass_cancel(out, &all));
@@ -131,7 +144,9 @@ impl Desk {
                 let request = match self.session.poll(now, &mut self.to_client)? {
                     None => break,
                     Some(Event::End(why)) => return Ok(Some(why)),
-                    Some(Event::Application(message)) => Request::of(message, &self.account),
+                    Some(Event::Application(message)) => {
+                        Request::of(message, &self.account, &self.securities)
+                    }
                     Some(Event::LoggedOn | Event::Garbled(_)) => continue,
                 };
                 match request {

@@ -3,6 +3,7 @@
 
 use super::number::Traded;
 use std::collections::{HashMap, VecDeque};
+use wire::OrderId;
 use wire::client_id::ClientId;
 use wire::decimal::Decimal;
 use wire::request::Side;
@@ -32,6 +33,11 @@ impl Order {
     /// Whether it can't trade any more.
     pub fn has_ended(&self) -> bool {
         matches!(self.status, '2' | '4' | '8' | 'C')
+    }
+
+    /// Takes OrderID (37) from a reply.
+    pub fn set_id(&mut self, order_id: OrderId) {
+        self.order_id = Some(String::from_utf8_lossy(&order_id.text()).into_owned());
     }
 
     /// Whether the exchange has answered.

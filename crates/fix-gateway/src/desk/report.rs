@@ -2,6 +2,7 @@
 
 use super::number::{Traded, plus};
 use super::orders::{Order, Orders};
+use super::status::{Standing, ended_code};
 use super::{Asked, Desk, Pending};
 use fix::encode::Body;
 use fix::message::Message;
@@ -135,19 +136,20 @@ impl Desk {
             }
             Reply::MassCancelled(applied) => {
                 let id = applied.client_id;
-                let asked = self.pending.iter().position(|pending| Some(pending.id) == id);
-                let Some(pending) = asked.and_then(|at| self.pending.remove(at)) else {
+                let Some(pending) = self.take_pending(|pending| Some(pending.id) == id) else {
                     return Ok(());
                 };
                 self.mass_cancel_report(&pending, Ok(applied.count), now)
             }
             Reply::Error { reason } => self.error(reason, now),
+            Reply::Open(open) => self.stands(&open.client_id, Standing::Open(open.order_id), now),
+            Reply::Ended(ended) => {
+                let standing = Standing::Ended(ended.order_id, ended.status);
+                self.stands(&ended.client_id, standing, now)
+            }
             Reply::Authenticated
             | Reply::Subscriptions(_)
             | Reply::Applied(_)
-            // Nothing here asks for it.
-            | Reply::Open(_)
-            | Reply::Ended(_)
             | Reply::Other { .. } => Ok(()),
         }
     }
@@ -161,18 +163,19 @@ impl Desk {
         now: Now,
     ) -> io::Result<()> {
         self.answered(Asked::New, id);
-        let order_id = String::from_utf8_lossy(&order_id.text()).into_owned();
         match self.orders.get_mut(id) {
             Some(order) if order.is_acknowledged() => {
-                order.order_id = Some(order_id);
+                order.set_id(order_id);
                 return Ok(());
             }
             Some(order) => {
-                (order.order_id, order.status) = (Some(order_id), '0');
+                order.set_id(order_id);
+                order.status = '0';
             }
             // An order of an earlier life that is no longer in the store.
             None => {
-                let order = Order { order_id: Some(order_id), ..seen.order() };
+                let mut order = seen.order();
+                order.set_id(order_id);
                 self.orders.insert(*id, order);
                 return Ok(());
             }
@@ -182,7 +185,11 @@ impl Desk {
 
     /// Forgets the first request of that kind for that order.
     fn answered(&mut self, kind: Asked, target: &ClientId) -> Option<Pending> {
-        let is_it = |pending: &Pending| pending.kind == kind && pending.target == *target;
+        self.take_pending(|pending| pending.kind == kind && pending.target == *target)
+    }
+
+    /// Removes the oldest request that is so.
+    pub(super) fn take_pending(&mut self, is_it: impl Fn(&Pending) -> bool) -> Option<Pending> {
         let at = self.pending.iter().position(is_it)?;
         self.pending.remove(at)
     }
@@ -230,7 +237,7 @@ impl Desk {
             DoneStatus::Closed => (ExecType::Cancelled, "the instrument is closed"),
             DoneStatus::NoRoom => (ExecType::Cancelled, "the book has no room for its price"),
         };
-        order.status = if exec_type == ExecType::Expired { 'C' } else { '4' };
+        order.status = ended_code(done.status);
         order.leaves = Decimal::ZERO;
         self.orders.ended(id);
         let request = cancel.map(|pending| pending.id);
@@ -248,7 +255,7 @@ impl Desk {
             self.orders.rename(&old, new);
             // Requests that were sent under the old name.
             for pending in &mut self.pending {
-                if pending.target == old {
+                if pending.target == old && !matches!(pending.kind, Asked::Status(_)) {
                     pending.target = new;
                 }
             }
@@ -264,9 +271,10 @@ impl Desk {
 
     fn rejected(&mut self, rejected: &RequestRejected<'_>, now: Now) -> io::Result<()> {
         let id = rejected.client_id;
-        let at = self.pending.iter().position(|pending| pending.target == id);
-        let Some(pending) = at.and_then(|at| self.pending.remove(at)) else { return Ok(()) };
-        match pending.kind {
+        let Some(pending) = self.take_pending(|pending| pending.target == id) else {
+            return Ok(());
+        };
+        match &pending.kind {
             Asked::New => {
                 let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
                 (order.status, order.leaves) = ('8', Decimal::ZERO);
@@ -279,17 +287,26 @@ impl Desk {
                 self.order_cancel_reject(&pending, &rejected.reason, now)
             }
             Asked::MassCancel(_) => self.mass_cancel_report(&pending, Err(&rejected.reason), now),
+            Asked::Status(question) => {
+                let standing = Standing::Unknown { reason: &rejected.reason };
+                self.answer_status(&id, question, standing, now)
+            }
         }
     }
 
     /// An error that names no request: the exchange answers in order, so it is about the oldest.
     fn error(&mut self, reason: &str, now: Now) -> io::Result<()> {
         let Some(oldest) = self.pending.front() else { return Ok(()) };
-        let msg_type = match oldest.kind {
+        let msg_type = match &oldest.kind {
             Asked::New => "D",
             Asked::Cancel => "F",
             Asked::Replace => "G",
             Asked::MassCancel(_) => "q",
+            // No other reply comes.
+            Asked::Status(_) => {
+                self.pending.pop_front();
+                "H"
+            }
         };
         self.send("j", now, |body| {
             body.text(372, msg_type).number(380, 0).text(58, reason);

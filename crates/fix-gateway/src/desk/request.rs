@@ -1,19 +1,24 @@
 //! From a message of the client to a request of the exchange.
 
+use super::market::{ListRequest, MarketDataRequest, Refusal, Securities};
+use super::status::Question;
 use fix::message::Message;
+use fix::tag::{DELIVERY_RESPONSE_NS, DELIVERY_TICK};
 use fix::time::parse_timestamp;
 use wire::client_id::ClientId;
 use wire::decimal::Decimal;
-use wire::request::{CreateOrder, PostOnly, Side, TimeInForce};
+use wire::request::{CreateOrder, DeliveryClock, PostOnly, Side, TimeInForce};
 
 /// A request of the client, checked as far as it can be without the exchange.
 #[derive(Debug)]
 pub(super) enum Request {
     New { create: CreateOrder<'static>, kind: char, is_resent: bool },
     Cancel(Change),
-    Replace { change: Change, kind: char, price: Option<Decimal>, quantity: Decimal },
-    Status { id: ClientId, symbol: String, side: Side, status_id: Option<String> },
+    Replace(Box<Replace>),
+    Status { id: ClientId, question: Box<Question> },
     MassCancel { id: ClientId, symbol: Option<String>, side: Option<Side>, kind: char },
+    MarketData(std::result::Result<MarketDataRequest, (String, Refusal)>),
+    SecurityList(ListRequest),
 }
 
 /// The order that a request is about, and the request's own id.
@@ -24,6 +29,17 @@ pub(super) struct Change {
     /// ClOrdID (11).
     pub id: ClientId,
     pub symbol: String,
+}
+
+/// Terms of a replacement.
+#[derive(Debug)]
+pub(super) struct Replace {
+    pub change: Change,
+    pub kind: char,
+    pub price: Option<Decimal>,
+    /// OrderQty (38).
+    pub quantity: Decimal,
+    pub delivery: Option<DeliveryClock>,
 }
 
 /// Why a message is no request: a BusinessMessageReject.
@@ -47,8 +63,12 @@ type Result<T> = std::result::Result<T, (u64, String)>;
 
 impl Request {
     /// Reads a message that the dictionary has checked, for that account.
-    pub fn of(message: Message<'_>, account: &str) -> std::result::Result<Request, Box<Problem>> {
-        read(message, account).map_err(|(reason, text)| {
+    pub fn of(
+        message: Message<'_>,
+        account: &str,
+        securities: &Securities,
+    ) -> std::result::Result<Request, Box<Problem>> {
+        read(message, account, securities).map_err(|(reason, text)| {
             Box::new(Problem {
                 seq: message.number(fix::tag::MSG_SEQ_NUM).unwrap_or(0),
                 msg_type: String::from_utf8_lossy(message.msg_type()).into_owned(),
@@ -58,28 +78,45 @@ impl Request {
             })
         })
     }
+
+    /// MsgType and ClOrdID, if it waits for a reply of the exchange.
+    pub fn that_waits(&self) -> Option<(&'static str, ClientId)> {
+        match self {
+            Request::New { create, .. } => Some(("D", create.client_id)),
+            Request::Cancel(change) => Some(("F", change.id)),
+            Request::Replace(replace) => Some(("G", replace.change.id)),
+            Request::MassCancel { id, .. } => Some(("q", *id)),
+            Request::Status { id, .. } => Some(("H", *id)),
+            Request::MarketData(_) | Request::SecurityList(_) => None,
+        }
+    }
 }
 
-fn read(message: Message<'_>, account: &str) -> Result<Request> {
+fn read(message: Message<'_>, account: &str, securities: &Securities) -> Result<Request> {
     if let Some(other) = message.text(1).filter(|other| *other != account) {
         return Err((NOT_AUTHORIZED, format!("Account (1) {other} is not this session's")));
     }
     match message.msg_type() {
         b"D" => new_order(message),
         b"F" => Ok(Request::Cancel(change(message)?)),
-        b"G" => Ok(Request::Replace {
+        b"G" => Ok(Request::Replace(Box::new(Replace {
             change: change(message)?,
             kind: kind(message)?,
             price: decimal(message, 44)?,
             quantity: needed_decimal(message, 38)?,
-        }),
+            delivery: delivery(message)?,
+        }))),
         b"H" => Ok(Request::Status {
             id: client_id(message, 11)?,
-            symbol: text(message, 55)?,
-            side: needed_side(message)?,
-            status_id: message.text(790).map(str::to_owned),
+            question: Box::new(Question {
+                symbol: text(message, 55)?,
+                side: needed_side(message)?,
+                status_id: message.text(790).map(str::to_owned),
+            }),
         }),
         b"q" => mass_cancel(message),
+        b"V" => Ok(Request::MarketData(MarketDataRequest::of(message, securities))),
+        b"x" => Ok(Request::SecurityList(ListRequest::of(message))),
         _ => Err((UNSUPPORTED, "Unsupported message type".to_owned())),
     }
 }
@@ -104,10 +141,30 @@ fn new_order(message: Message<'_>) -> Result<Request> {
         stop_price,
         display_amount: decimal(message, 111)?,
         post_only: message.get(18).map(|_| PostOnly::Reject),
-        delivery: None,
+        delivery: delivery(message)?,
         account_id: None,
     };
     Ok(Request::New { create, kind, is_resent: message.is_set(97) })
+}
+
+/// The tick that caused it and its response time: both or none.
+fn delivery(message: Message<'_>) -> Result<Option<DeliveryClock>> {
+    let number = |tag| match (message.get(tag), message.number(tag)) {
+        (None, _) => Ok(None),
+        (Some(_), Some(number)) => Ok(Some(number)),
+        (Some(_), None) => Err((OTHER, format!("tag {tag} is not a number from 0"))),
+    };
+    match (number(DELIVERY_TICK)?, number(DELIVERY_RESPONSE_NS)?) {
+        (None, None) => Ok(None),
+        (Some(tick), Some(response_ns)) => Ok(Some(DeliveryClock { tick, response_ns })),
+        (tick, _) => {
+            let (there, lacking) = match tick {
+                Some(_) => (DELIVERY_TICK, DELIVERY_RESPONSE_NS),
+                None => (DELIVERY_RESPONSE_NS, DELIVERY_TICK),
+            };
+            Err((FIELD_MISSING, format!("tag {there} needs tag {lacking}: send both, or none")))
+        }
+    }
 }
 
 fn mass_cancel(message: Message<'_>) -> Result<Request> {

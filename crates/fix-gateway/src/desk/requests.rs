@@ -2,31 +2,33 @@
 
 use super::orders::Order;
 use super::report::{ExecType, side_code};
-use super::request::{Change, Problem, Request};
+use super::request::{Change, Problem, Replace, Request};
 use super::{Asked, Desk, PENDING_MAX, Pending};
 use crate::link::put_frame;
 use fix::session::Now;
 use std::io;
 use wire::client_id::ClientId;
-use wire::decimal::Decimal;
 use wire::request::{
-    AmendOrder, CancelOrder, CreateOrder, MassCancel, Side, encode_amend_order,
-    encode_cancel_order, encode_create_order, encode_mass_cancel,
+    AmendOrder, CancelOrder, CreateOrder, MassCancel, encode_amend_order, encode_cancel_order,
+    encode_create_order, encode_mass_cancel,
 };
 
 impl Desk {
     pub(super) fn request(&mut self, request: Request, now: Now) -> io::Result<()> {
-        if self.pending.len() >= PENDING_MAX && !matches!(request, Request::Status { .. }) {
-            return self.too_many(&request, now);
+        if self.pending.len() >= PENDING_MAX
+            && let Some(named) = request.that_waits()
+        {
+            return self.too_many(named, now);
         }
         match request {
+            Request::MarketData(request) => self.market_data_request(request, now),
+            Request::SecurityList(list) => self.security_list(&list, now),
             Request::New { create, kind, is_resent } => self.create(create, kind, is_resent, now),
             Request::Cancel(change) => self.cancel(&change, now),
-            Request::Replace { change, kind, price, quantity } => {
-                self.replace(&change, kind, price, quantity, now)
-            }
-            Request::Status { id, symbol, side, status_id } => {
-                self.status(&id, (&symbol, side), status_id.as_deref(), now)
+            Request::Replace(replace) => self.replace(&replace, now),
+            Request::Status { id, question } => {
+                self.ask_status(id, question);
+                Ok(())
             }
             Request::MassCancel { id, symbol, side, kind } => {
                 let instrument_code = symbol.map(Into::into);
@@ -39,7 +41,7 @@ impl Desk {
         }
     }
 
-    fn wait_for(&mut self, kind: Asked, target: ClientId, id: ClientId) {
+    pub(super) fn wait_for(&mut self, kind: Asked, target: ClientId, id: ClientId) {
         self.pending.push_back(Pending { kind, target, id });
     }
 
@@ -107,22 +109,16 @@ impl Desk {
     }
 
     /// The exchange amends the open amount; FIX's OrderQty is that and what has traded.
-    fn replace(
-        &mut self,
-        change: &Change,
-        kind: char,
-        price: Option<Decimal>,
-        quantity: Decimal,
-        now: Now,
-    ) -> io::Result<()> {
+    fn replace(&mut self, replace: &Replace, now: Now) -> io::Result<()> {
+        let Replace { change, kind, price, quantity, delivery } = replace;
         let order = self.orders.get(&change.target);
         let Some(order) = order.filter(|order| !order.has_ended()) else {
             return self.cancel_reject(Asked::Replace, change, "no such open order", now);
         };
-        if order.kind.is_some_and(|old| old != kind) {
+        if order.kind.is_some_and(|old| old != *kind) {
             return self.cancel_reject(Asked::Replace, change, "OrdType (40) can't change", now);
         }
-        let open = super::number::minus(quantity, order.traded.amount);
+        let open = super::number::minus(*quantity, order.traded.amount);
         let Some(amount) = open.filter(|open| open.mantissa() > 0) else {
             let text = "OrderQty (38) is not more than what has traded";
             return self.cancel_reject(Asked::Replace, change, text, now);
@@ -131,8 +127,9 @@ impl Desk {
             client_id: change.target,
             new_client_id: Some(change.id),
             instrument_code: change.symbol.as_str().into(),
-            price,
+            price: *price,
             amount,
+            delivery: *delivery,
             account_id: None,
         };
         put_frame(&mut self.to_exchange, |out| encode_amend_order(out, &amend));
@@ -151,40 +148,7 @@ impl Desk {
         self.order_cancel_reject(&pending, text, now)
     }
 
-    fn status(
-        &mut self,
-        id: &ClientId,
-        (symbol, side): (&str, Side),
-        status_id: Option<&str>,
-        now: Now,
-    ) -> io::Result<()> {
-        let put_status_id = |body: &mut fix::encode::Body<'_>| {
-            if let Some(status_id) = status_id {
-                body.text(790, status_id);
-            }
-        };
-        if self.orders.get(id).is_some() {
-            return self.execution(id, ExecType::Status, now, put_status_id);
-        }
-        let exec_id = self.exec_id(now.utc_ns / 1_000_000);
-        self.send("8", now, |body| {
-            body.text(37, "NONE").bytes(11, id.as_bytes()).text(17, &exec_id);
-            body.char(150, 'I').char(39, '8').number(103, 5);
-            body.text(55, symbol).char(54, side_code(side));
-            body.number(151, 0).number(14, 0).number(6, 0);
-            body.text(58, "this session knows no such order");
-            put_status_id(body);
-        })
-    }
-
-    fn too_many(&mut self, request: &Request, now: Now) -> io::Result<()> {
-        let (msg_type, id) = match request {
-            Request::New { create, .. } => ("D", create.client_id),
-            Request::Cancel(change) => ("F", change.id),
-            Request::Replace { change, .. } => ("G", change.id),
-            Request::Status { id, .. } => ("H", *id),
-            Request::MassCancel { id, .. } => ("q", *id),
-        };
+    fn too_many(&mut self, (msg_type, id): (&str, ClientId), now: Now) -> io::Result<()> {
         let problem = Problem {
             seq: 0,
             msg_type: msg_type.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::seat::{Client, Link, Seat};
 use super::{COMP_ID_BYTES_MAX, Desk, Door, LOGON_BYTES_MAX, Login, Owner, SESSIONS_MAX};
-use crate::link;
+use crate::link::{self, Purpose};
 use fix::session::{Logon, logon_of};
 use std::io;
 use std::sync::Arc;
@@ -79,13 +79,14 @@ impl Door<'_> {
             None => {
                 let path = self.settings.store.join(&name);
                 let names = (self.settings.comp_id.as_str(), logon.sender.as_str());
-                let dictionary = Arc::clone(&self.dictionary);
-                let desk = Desk::open(&login.account, names, dictionary, &path)?;
+                let shared = (Arc::clone(&self.dictionary), Arc::clone(&self.securities));
+                let desk = Desk::open(&login.account, names, shared, &path)?;
                 self.seats.push(Seat::new(desk));
                 self.by_name.insert(name, self.seats.len() - 1);
                 self.seats.len() - 1
             }
         };
+        self.seats[at].token.clone_from(&login.token);
         let cancels = logon.cancels_on_disconnect;
         if self.seats[at].link.is_some() {
             self.seats[at].desk.log_on_again(&login.token, cancels);
@@ -94,11 +95,12 @@ impl Door<'_> {
         // Requests for a connection that is gone.
         self.seats[at].desk.exchange_gone();
         let Self { exchange, streams, .. } = self;
+        let purpose = Purpose::Orders { cancels_on_disconnect: cancels };
         let (stream, reader) =
-            link::open(exchange.address, &exchange.secure, &login.token, cancels)?;
+            link::open(exchange.address, &exchange.secure, &login.token, purpose)?;
         let id = streams.add(stream)?;
         self.owners.insert(id, Owner::Exchange(at));
-        self.seats[at].link = Some(Link { id, reader, is_watched: false });
+        self.seats[at].link = Some(Link::new(id, reader));
         self.take_replies(at, self.now());
         Ok(at)
     }

@@ -7,9 +7,10 @@
 //! have a sequence number.
 
 mod admit;
+mod data;
 mod seat;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Securities, Security};
 use crate::link::Secure;
 use clock::Clock;
 use fix::dictionary::Dictionary;
@@ -61,6 +62,8 @@ pub struct Settings {
     pub store: PathBuf,
     /// The account of an authentic Logon.
     pub login: Box<FindLogin>,
+    /// The instruments of the exchange.
+    pub securities: Vec<Security>,
     /// Limits.
     pub limits: Limits,
 }
@@ -119,6 +122,8 @@ enum Owner {
     Waiting,
     Client(usize),
     Exchange(usize),
+    /// The connection to the exchange for market data.
+    Data(usize),
 }
 
 /// A connection without a Logon.
@@ -135,6 +140,7 @@ struct Door<'a> {
     exchange: Exchange,
     settings: Settings,
     dictionary: Arc<Dictionary>,
+    securities: Arc<Securities>,
     clock: Clock,
     seats: Vec<Seat>,
     by_name: HashMap<String, usize>,
@@ -151,15 +157,17 @@ struct Door<'a> {
 pub fn serve(
     streams: &mut dyn Streams,
     exchange: Exchange,
-    settings: Settings,
+    mut settings: Settings,
     clock: Clock,
     stop: &AtomicBool,
 ) -> io::Result<Counts> {
+    let securities = Securities::new(std::mem::take(&mut settings.securities));
     let mut door = Door {
         streams,
         exchange,
         settings,
         dictionary: Arc::new(Dictionary::tickpath()),
+        securities: Arc::new(securities),
         clock,
         seats: Vec::new(),
         by_name: HashMap::new(),
@@ -226,6 +234,7 @@ impl Door<'_> {
             Some(Owner::Waiting) => self.read_logon(id),
             Some(Owner::Client(at)) => self.read_client(at, id),
             Some(Owner::Exchange(at)) => self.read_exchange(at, id),
+            Some(Owner::Data(at)) => self.read_data(at, id),
         }
     }
 

@@ -1,5 +1,6 @@
-//! A session's place: its desk and its two connections.
+//! A session's place: its desk and its connections.
 
+use super::data::DataLink;
 use super::{Door, Owner};
 use crate::desk::Desk;
 use fix::session::{End, Now};
@@ -45,15 +46,25 @@ pub(super) struct Link {
     pub is_watched: bool,
 }
 
+impl Link {
+    pub fn new(id: StreamId, reader: MessageReader) -> Link {
+        Link { id, reader, is_watched: false }
+    }
+}
+
 pub(super) struct Seat {
     pub desk: Desk,
     pub client: Option<Client>,
     pub link: Option<Link>,
+    /// For market data, while the client follows some.
+    pub data: Option<DataLink>,
+    /// The token of the last Logon, for a further connection.
+    pub token: String,
 }
 
 impl Seat {
     pub fn new(desk: Desk) -> Seat {
-        Seat { desk, client: None, link: None }
+        Seat { desk, client: None, link: None, data: None, token: String::new() }
     }
 
     pub fn is_closing(&self) -> bool {
@@ -79,13 +90,19 @@ impl Door<'_> {
             }
         }
         self.flush_exchange(at);
+        self.settle_data(at);
         self.flush_client(at);
+        self.pace_data(at);
     }
 
     pub(super) fn writable(&mut self, id: StreamId) {
         match self.owners.get(&id).copied() {
-            Some(Owner::Client(at)) => self.flush_client(at),
+            Some(Owner::Client(at)) => {
+                self.flush_client(at);
+                self.pace_data(at);
+            }
             Some(Owner::Exchange(at)) => self.flush_exchange(at),
+            Some(Owner::Data(at)) => self.flush_data(at),
             Some(Owner::Waiting) | None => {}
         }
     }
@@ -135,6 +152,7 @@ impl Door<'_> {
             self.streams.remove(client.id);
             self.seats[at].desk.disconnected();
             self.flush_exchange(at);
+            self.close_data(at);
         }
     }
 
@@ -174,7 +192,7 @@ impl Door<'_> {
 }
 
 /// Writes as much as the stream takes, and watches it while something is left.
-fn flush(
+pub(super) fn flush(
     streams: &mut dyn Streams,
     id: StreamId,
     out: &mut Vec<u8>,

@@ -23,6 +23,12 @@ impl Received {
         self.0.iter().find(|(t, _)| *t == tag).map(|(_, value)| value.as_str())
     }
 
+    /// The values of a field that comes several times.
+    pub fn all(&self, tag: u32) -> Vec<&str> {
+        let fields = self.0.iter().filter(|(t, _)| *t == tag);
+        fields.map(|(_, value)| value.as_str()).collect()
+    }
+
     /// Asserts that it has these fields: `35=8|150=0`; `-` is a field that is not there.
     #[track_caller]
     pub fn has(&self, wanted: &str) -> &Received {

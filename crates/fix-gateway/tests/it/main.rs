@@ -1,6 +1,7 @@
 //! The door before a real exchange: clients log on over sockets.
 
 mod client;
+mod market_data;
 mod orders;
 mod sessions;
 mod setup;

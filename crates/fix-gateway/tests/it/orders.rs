@@ -1,6 +1,7 @@
 //! Orders: each message of the application, and the reports about it.
 
 use crate::setup::{Running, log_on};
+use std::time::Duration;
 
 /// A limit order of BTC_USDT.
 fn limit(id: &str, side: u8, price: &str, quantity: &str) -> String {
@@ -117,4 +118,34 @@ fn stops_wait_and_are_triggered() {
     taker.read().has("150=F|11=t|39=2");
     taker.read().has("150=D|11=s|39=0|58=triggered");
     taker.ask("35=H|11=s|55=BTC_USDT|54=1").has("150=I|39=0|151=1");
+}
+
+/// Both answer the first tick. The order comes first and claims 50 ms, the replacement claims 1 ms.
+#[test]
+fn orders_and_replacements_carry_delivery_clocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::with_window(folder.path(), 2_000_000);
+    let (mut slow, mut fast) = (log_on(&running, "SLOW", "slow"), log_on(&running, "FAST", "fast"));
+    let mut maker = log_on(&running, "MAKER", "maker");
+    maker.ask(&limit("m", 2, "100", "1")).has("150=0");
+    fast.ask(&limit("f", 1, "50", "1")).has("150=0");
+    std::thread::sleep(Duration::from_millis(60));
+    let clock = "|8014=1|8015=";
+    slow.send(&(limit("s", 1, "100", "1") + "|59=3" + clock + "50000000"));
+    // The other connection's message must not be read before this one's.
+    std::thread::sleep(Duration::from_millis(60));
+    let replace = "35=G|41=f|11=g|55=BTC_USDT|54=1|60=@|38=1|40=2|44=100";
+    fast.send(&format!("{replace}{clock}1000000"));
+    fast.read().has("150=5|11=g|41=f");
+    fast.read().has("150=F|39=2|11=g|31=100|151=0");
+    slow.read().has("150=0|11=s");
+    slow.read().has("150=C|39=C|11=s|14=0");
+    for (half, lacking) in [("|8014=1", "tag 8015"), ("|8015=1", "tag 8014")] {
+        let reject = slow.ask(&(limit("h", 1, "50", "1") + half));
+        reject.has("35=j|380=5|379=h");
+        assert!(reject.get(58).unwrap().contains(lacking), "{reject:?}");
+    }
+    slow.ask(&(limit("n", 1, "50", "1") + clock + "-5")).has("35=j|380=0|379=n");
+    let counts = running.stop_both().1.deliveries.unwrap();
+    assert_eq!((counts.held, counts.overtook, counts.late), (2, 1, 0), "{counts:?}");
 }

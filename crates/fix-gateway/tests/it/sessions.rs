@@ -37,7 +37,8 @@ fn a_door_that_starts_again_knows_its_numbers_and_orders() {
     // The exchange has no journal, so the order itself is gone.
     let running = Running::start(folder.path());
     let mut client = log_on_with(&running, "FUND", "fund", memory);
-    client.ask("35=H|11=a|55=BTC_USDT|54=1").has("150=I|39=0|11=a|38=2|44=100|151=2");
+    client.ask("35=F|41=a|11=b|55=BTC_USDT|54=1|60=@").has("35=9|41=a|39=0|102=2");
+    client.ask("35=H|11=a|55=BTC_USDT|54=1").has("150=I|39=8|103=5|11=a|37=NONE");
 }
 
 #[test]
@@ -61,6 +62,25 @@ fn two_sessions_of_an_account_see_only_their_own_orders() {
     one.ask(&limit("a", 1, "2")).has("11=a|150=0|34=2");
     two.ask(&limit("b", 1, "2")).has("11=b|150=0|34=2");
     one.ask(&limit("c", 1, "2")).has("11=c|150=0|34=3");
+}
+
+/// The exchange knows how the account's orders stand, whichever session sent them.
+#[test]
+fn a_session_without_reports_of_an_order_learns_its_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(folder.path());
+    let mut one = log_on(&running, "ONE", "fund");
+    let mut two = log_on(&running, "TWO", "fund");
+    let order_id = one.ask(&limit("a", 1, "2")).get(37).unwrap().to_owned();
+    let ask = "35=H|11=a|790=q|55=BTC_USDT|54=1";
+    let open = two.ask(ask);
+    open.has("35=8|150=I|39=0|11=a|790=q|55=BTC_USDT|54=1").has(&format!("37={order_id}"));
+    assert!(open.get(58).unwrap().contains("LeavesQty (151)"), "{open:?}");
+    one.ask("35=F|41=a|11=b|55=BTC_USDT|54=1|60=@").has("150=4|39=4");
+    let ended = two.ask(ask);
+    ended.has("35=8|150=I|39=4|11=a|790=q|151=0").has(&format!("37={order_id}"));
+    assert!(!ended.get(58).unwrap().contains("LeavesQty"), "{ended:?}");
+    one.ask(ask).has("150=I|39=4|11=a|790=q|151=0|38=2|58=-");
 }
 
 /// Case 1S.b: the first connection goes on.

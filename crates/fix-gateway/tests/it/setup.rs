@@ -2,10 +2,10 @@
 
 use crate::client;
 use clock::Clock;
-use exchange::{Config, Exchange, Limits, StartBook, Tokens};
+use exchange::{Config, Exchange, Feed, Limits, StartBook, Tokens};
 use fix::session::Proof;
 use fix::store::MemoryStore;
-use fix_gateway::{Counts, Login};
+use fix_gateway::{Counts, Login, Security};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,20 +18,30 @@ use transport::serve::serve;
 pub struct Running {
     pub fix: SocketAddr,
     stop: Arc<AtomicBool>,
-    exchange: Option<JoinHandle<()>>,
+    exchange: Option<JoinHandle<exchange::Counts>>,
     door: Option<JoinHandle<Counts>>,
 }
 
 impl Running {
     /// The token of an account is its name. Message stores are in `store`.
     pub fn start(store: &Path) -> Running {
+        Running::with(store, config())
+    }
+
+    /// The same with a delivery window.
+    pub fn with_window(store: &Path, delivery_window_us: u64) -> Running {
+        let (feed, delivery_window_us) = (Some(Feed::default()), Some(delivery_window_us));
+        Running::with(store, Config { feed, delivery_window_us, ..config() })
+    }
+
+    fn with(store: &Path, config: Config) -> Running {
         let stop = Arc::new(AtomicBool::new(false));
         let clock = Clock::calibrate();
         let listen = || TcpListener::bind("127.0.0.1:0").unwrap();
         let (json_listener, fix_listener) = (listen(), listen());
         let json = json_listener.local_addr().unwrap();
         let fix = fix_listener.local_addr().unwrap();
-        let mut service = Exchange::new(config()).unwrap();
+        let mut service = Exchange::new(Config { clock: Some(clock), ..config }).unwrap();
         let stopped = Arc::clone(&stop);
         let open = move || transport::backend("block").unwrap().open(clock).unwrap();
         let exchange = std::thread::spawn(move || {
@@ -39,6 +49,7 @@ impl Running {
             streams.listen(json_listener).unwrap();
             let limits = service.limits().serve();
             serve(&mut *streams, &mut service, limits, clock, &stopped).unwrap();
+            service.counts()
         });
         let settings = fix_gateway::Settings {
             comp_id: "TICKPATH".to_owned(),
@@ -47,6 +58,7 @@ impl Running {
                 let account = logon.password.clone().filter(|token| token != "wrong")?;
                 Some(Login { token: account.clone(), account })
             }),
+            securities: securities(),
             limits: fix_gateway::Limits { failed_login_ns: 0, ..Default::default() },
         };
         let target =
@@ -61,10 +73,15 @@ impl Running {
     }
 
     /// Ends both; the door's counts.
-    pub fn stop(mut self) -> Counts {
+    pub fn stop(self) -> Counts {
+        self.stop_both().0
+    }
+
+    /// Ends both; the door's and the exchange's counts.
+    pub fn stop_both(mut self) -> (Counts, exchange::Counts) {
         self.stop.store(true, Ordering::Relaxed);
-        self.exchange.take().unwrap().join().unwrap();
-        self.door.take().unwrap().join().unwrap()
+        let exchange = self.exchange.take().unwrap().join().unwrap();
+        (self.door.take().unwrap().join().unwrap(), exchange)
     }
 }
 
@@ -74,6 +91,16 @@ impl Drop for Running {
     }
 }
 
+fn securities() -> Vec<Security> {
+    let one = |symbol: &str| Security {
+        symbol: symbol.to_owned(),
+        tick: "0.01".parse().unwrap(),
+        lot: "0.0001".parse().unwrap(),
+        amount_min: "0.0001".parse().unwrap(),
+    };
+    exchange::Instruments::shipped().all().iter().map(|it| one(&it.code)).collect()
+}
+
 fn config() -> Config {
     Config {
         tokens: Tokens::Any,
@@ -81,8 +108,8 @@ fn config() -> Config {
         limits: Limits {
             connections_max: 32,
             accounts_max: 100,
-            open_orders_max: 1000,
-            price_levels_max: 100,
+            open_orders_max: 4000,
+            price_levels_max: 500,
             failed_login_seconds: 0.0,
             ..Limits::default()
         },

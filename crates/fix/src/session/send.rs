@@ -24,6 +24,27 @@ impl<S: Store> Session<S> {
         self.put(msg_type, true, now, out, fill)
     }
 
+    /// Sends a message of the application that is worth nothing later, such as market data: a
+    /// resend has a gap fill in its place. Without a connection, or while the peer has not logged
+    /// on, only its number is used up. Returns its number.
+    ///
+    /// # Errors
+    /// As [`send`](Session::send).
+    pub fn send_once(
+        &mut self,
+        msg_type: &str,
+        now: Now,
+        out: &mut Vec<u8>,
+        fill: impl FnOnce(&mut Body<'_>),
+    ) -> io::Result<u64> {
+        let start = out.len();
+        let sent = self.put(msg_type, false, now, out, fill);
+        if !self.is_active() {
+            out.truncate(start);
+        }
+        sent
+    }
+
     /// Sends a Logout; its answer, or its time-out, ends the connection.
     ///
     /// # Errors

@@ -1,17 +1,29 @@
+import java.util.Map;
 import quickfix.Application;
+import quickfix.Group;
 import quickfix.Message;
 import quickfix.SessionID;
 
 /** The common part of both ends: messages as lines, and lines on stdout. See README.md. */
 abstract class FixPeer implements Application {
+    /** The groups of requests, each with the field of its entries by the field that counts them. */
+    private static final Map<Integer, Integer> GROUPS = Map.of(267, 269, 146, 55);
+
     /** The message of `35=D|11=a|…`; `@` is the time now. */
     static Message message(String line) {
         Message message = new Message();
+        int count = 0;
         for (String pair : line.split("\\|")) {
             int at = pair.indexOf('=');
             int tag = Integer.parseInt(pair.substring(0, at));
             String value = pair.substring(at + 1);
-            if (tag == 35) {
+            if (GROUPS.containsKey(tag)) {
+                count = tag;
+            } else if (count > 0 && GROUPS.get(count) == tag) {
+                Group entry = new Group(count, tag);
+                entry.setString(tag, value);
+                message.addGroup(entry);
+            } else if (tag == 35) {
                 message.getHeader().setString(tag, value);
             } else if (value.equals("@")) {
                 message.setUtcTimeStamp(tag, java.time.LocalDateTime.now(java.time.ZoneOffset.UTC));

@@ -1,9 +1,11 @@
-//! Signed logons: RawData is the base64 of the HMAC-SHA-256 of [`fix::session::signed_text`] with
+//! Signed logons: RawData is the base64 of the HMAC-SHA-256 of [`signed_text`] with
 //! the account's token as the key.
+//!
+//! [`signed_text`]: crate::session::signed_text
 
+use crate::session::Logon;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use fix::session::Logon;
 use ring::hmac;
 
 /// Whether the Logon is signed with that token. Takes the same time for every wrong signature.

@@ -1,0 +1,247 @@
+//! Market data of one session: MarketDataRequests in; snapshots and increments out. It is made from
+//! the exchange's JSON market data, which comes over a connection of its own, so that no report
+//! waits for a burst of it.
+//!
+//! Subscriptions end with the client's connection. Their messages are not sent again: a resend has
+//! gap fills in their place.
+//!
+//! See docs/decisions/036-market-data-over-fix.md.
+
+mod book;
+mod messages;
+mod request;
+mod securities;
+
+pub(crate) use request::MarketDataRequest;
+pub use securities::Security;
+pub(crate) use securities::{ListRequest, Securities};
+
+use super::Desk;
+use crate::link::put_frame;
+use book::Book;
+use fix::session::Now;
+pub(crate) use request::Refusal;
+use request::{DUPLICATE_ID, Kind, NO_ROOM, Types};
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use wire::frame::FrameError;
+use wire::market_data::{MarketData, decode_market_data};
+use wire::reader::{Message as Frame, MessageReader};
+use wire::reply::{Reply, decode_reply};
+use wire::request::{Channel, encode_subscribe};
+
+/// Subscriptions of a session, one for each symbol of a request. One more is rejected.
+pub(crate) const SUBSCRIPTIONS_MAX: usize = 256;
+
+const BOOK: &str = "BOOK";
+const TRADES: &str = "TRADES";
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Market {
+    subscriptions: Vec<Subscription>,
+    /// The books of the symbols that were subscribed at the exchange; `None` until its snapshot.
+    books: HashMap<String, Option<Book>>,
+    /// Symbols whose subscription the exchange has not answered yet, in order.
+    asked: VecDeque<String>,
+    /// Waits for the exchange.
+    pub to_exchange: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    /// MDReqID (262).
+    id: String,
+    symbol: String,
+    kind: Kind,
+    depth: usize,
+    types: Types,
+    /// Whether its first snapshot was sent.
+    has_begun: bool,
+    /// Whether a whole snapshot is to be sent again.
+    is_stale: bool,
+    /// Entries of the next MarketDataIncrementalRefresh, encoded, and how many.
+    entries: (Vec<u8>, usize),
+}
+
+/// Text of a rejection at [`SUBSCRIPTIONS_MAX`].
+fn no_room() -> String {
+    format!("this session has {SUBSCRIPTIONS_MAX} subscriptions (limit SUBSCRIPTIONS_MAX)")
+}
+
+impl Market {
+    /// Whether there is anything to follow.
+    pub fn is_wanted(&self) -> bool {
+        !self.subscriptions.is_empty()
+    }
+
+    /// The client's connection has ended, and its subscriptions with it.
+    pub fn clear(&mut self) {
+        *self = Market::default();
+    }
+
+    /// The connection to the exchange has ended.
+    pub fn close(&mut self) {
+        let subscriptions = std::mem::take(&mut self.subscriptions);
+        *self = Market { subscriptions, ..Market::default() };
+    }
+
+    /// Has the exchange send a symbol's book and trades.
+    fn ask(&mut self, symbol: &str) {
+        let channel = |name: &'static str| Channel {
+            instrument_code: Some(symbol.to_owned().into()),
+            ..Channel::named(name)
+        };
+        let channels = [channel(BOOK), channel(TRADES)];
+        put_frame(&mut self.to_exchange, |out| encode_subscribe(out, &channels));
+        self.books.insert(symbol.to_owned(), None);
+        self.asked.push_back(symbol.to_owned());
+    }
+
+    /// Removes the requests for a symbol that the exchange does not send; their ids.
+    fn forget(&mut self, symbol: &str) -> Vec<String> {
+        self.books.remove(symbol);
+        let of_symbol = self.subscriptions.iter().filter(|one| one.symbol == symbol);
+        let ids: Vec<String> = of_symbol.map(|one| one.id.clone()).collect();
+        self.subscriptions.retain(|one| !ids.contains(&one.id));
+        ids
+    }
+}
+
+fn of<'a>(
+    subscriptions: &'a mut [Subscription],
+    symbol: &'a str,
+) -> impl Iterator<Item = &'a mut Subscription> {
+    subscriptions.iter_mut().filter(move |one| one.symbol == symbol)
+}
+
+impl Desk {
+    /// Answers a MarketDataRequest, or begins to.
+    pub(super) fn market_data_request(
+        &mut self,
+        request: Result<MarketDataRequest, (String, Refusal)>,
+        now: Now,
+    ) -> io::Result<()> {
+        let request = match request {
+            Ok(request) => request,
+            Err((id, refusal)) => return self.market_data_reject(&id, refusal, now),
+        };
+        let id = request.id.clone();
+        match self.market_data_changed(request) {
+            Ok(()) => self.send_market_data(now),
+            Err(refusal) => self.market_data_reject(&id, refusal, now),
+        }
+    }
+
+    fn market_data_changed(&mut self, request: MarketDataRequest) -> Result<(), Refusal> {
+        let MarketDataRequest { id, kind, depth, types, symbols } = request;
+        let market = &mut self.market;
+        let is_known = market.subscriptions.iter().any(|one| one.id == id);
+        if kind == Kind::End {
+            if !is_known {
+                return Err((None, format!("no subscription has MDReqID (262) {id}")));
+            }
+            market.subscriptions.retain(|one| one.id != id);
+            return Ok(());
+        }
+        if is_known {
+            return Err((DUPLICATE_ID, format!("MDReqID (262) {id} is that of a subscription")));
+        }
+        if market.subscriptions.len() + symbols.len() > SUBSCRIPTIONS_MAX {
+            return Err((NO_ROOM, no_room()));
+        }
+        for symbol in symbols {
+            if !market.books.contains_key(&symbol) {
+                market.ask(&symbol);
+            }
+            market.subscriptions.push(Subscription {
+                id: id.clone(),
+                symbol,
+                kind,
+                depth,
+                types,
+                has_begun: false,
+                is_stale: true,
+                entries: (Vec::new(), 0),
+            });
+        }
+        Ok(())
+    }
+
+    /// Market data of the exchange that is in the reader.
+    ///
+    /// # Errors
+    /// The store failed, or the exchange closed the connection.
+    pub fn market_data(&mut self, reader: &mut MessageReader, now: Now) -> io::Result<()> {
+        let framing = |error: FrameError| io::Error::other(error);
+        while let Some(received) = reader.next().map_err(framing)? {
+            match received.message {
+                Frame::Text(text) => match decode_reply(text).map_err(io::Error::other)? {
+                    Reply::Other { .. } => {
+                        let data = decode_market_data(text).map_err(io::Error::other)?;
+                        self.market_event(&data, now)?;
+                    }
+                    Reply::Subscriptions(_) => drop(self.market.asked.pop_front()),
+                    Reply::Error { reason } => {
+                        let symbol = self.market.asked.pop_front().unwrap_or_default();
+                        for id in self.market.forget(&symbol) {
+                            self.market_data_reject(&id, (NO_ROOM, reason.to_string()), now)?;
+                        }
+                    }
+                    _ => {}
+                },
+                Frame::Close { .. } => return Err(io::ErrorKind::ConnectionAborted.into()),
+                Frame::Binary(_) | Frame::Ping(_) | Frame::Pong(_) => {}
+            }
+        }
+        self.send_market_data(now)
+    }
+
+    /// The connection for market data can't be made, or has ended: so have all subscriptions.
+    pub fn market_data_gone(&mut self, now: Now) -> io::Result<()> {
+        let ended = std::mem::take(&mut self.market).subscriptions;
+        let mut ids: Vec<String> = ended.into_iter().map(|one| one.id).collect();
+        ids.dedup();
+        let text = "the exchange has closed the connection for market data; request it again";
+        for id in ids {
+            self.market_data_reject(&id, (None, text.to_owned()), now)?;
+        }
+        Ok(())
+    }
+
+    fn market_event(&mut self, data: &MarketData<'_>, now: Now) -> io::Result<()> {
+        let Market { books, subscriptions, .. } = &mut self.market;
+        match data {
+            MarketData::Snapshot(snapshot) => {
+                let Some(book) = books.get_mut(&*snapshot.instrument_code) else { return Ok(()) };
+                *book = Some(Book::of(&snapshot.bids, &snapshot.asks));
+                of(subscriptions, &snapshot.instrument_code).for_each(Subscription::begin_again);
+            }
+            MarketData::Level(level) => {
+                let book = books.get_mut(&*level.instrument_code).and_then(Option::as_mut);
+                let Some(book) = book else { return Ok(()) };
+                let applied = book.apply(level.side, level.price, level.amount);
+                let Some(applied) = applied else { return Ok(()) };
+                of(subscriptions, &level.instrument_code)
+                    .for_each(|one| one.changed(book, &applied));
+            }
+            MarketData::Trade(trade) => {
+                of(subscriptions, &trade.instrument_code).for_each(|one| one.traded(trade));
+            }
+            MarketData::Gap(gap) => {
+                // The exchange's snapshot comes next.
+                if gap.channel == BOOK
+                    && let Some(book) = books.get_mut(&*gap.instrument_code)
+                {
+                    *book = None;
+                }
+                of(subscriptions, &gap.instrument_code).for_each(Subscription::begin_again);
+            }
+            MarketData::Top(_) => {}
+        }
+        self.send_full(now)
+    }
+}
+
+#[cfg(test)]
+mod tests;
