@@ -34,7 +34,7 @@ impl Dialler<'_> {
     }
 
     /// The same with another time limit for connecting, reading and writing.
-    pub(super) fn patient_for(self, patience: Duration) -> Self {
+    pub(crate) fn patient_for(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
@@ -64,7 +64,7 @@ pub(crate) fn dial_datagrams(target: &str) -> io::Result<UdpSocket> {
     transport::datagram::flow_to(first_address(target)?)
 }
 
-pub(super) fn first_address(target: &str) -> io::Result<SocketAddr> {
+pub(crate) fn first_address(target: &str) -> io::Result<SocketAddr> {
     let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     target.to_socket_addrs()?.next().ok_or_else(none)
 }

@@ -2,9 +2,11 @@
 //!
 //! See docs/decisions/001-streams-and-pacing.md.
 
+pub(crate) mod addresses;
 mod bare;
 mod bulk;
 mod card;
+mod codec;
 mod desk;
 pub(crate) mod dialler;
 mod in_flight;

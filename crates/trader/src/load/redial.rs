@@ -2,6 +2,7 @@
 //! messages in flight, and sends what was not written. In an open loop the schedule goes on
 //! meanwhile, so the gap is in the response times. In ping-pong the accounts wait.
 
+use crate::load::addresses::{PATIENCE, SEARCH, search};
 use crate::load::desk::Desk;
 use crate::load::dialler::{Dialler, accounts};
 use crate::load::in_flight::{Order, Progress, Stamps};
@@ -12,21 +13,11 @@ use plan::process::orders::OrdersPlan;
 use record::Outage;
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 use transport::Connection;
 
 /// A connection that owes a reply and is silent for so long is given up.
 pub(super) const SILENCE_NS_MAX: u64 = 500_000_000;
-/// Time limit for connecting to one address, and for each step of logging on there. An exchange
-/// that is stopped or cut off still takes connections, or drops them silently.
-const PATIENCE: Duration = Duration::from_millis(250);
-/// Time between two rounds over all addresses, at first and at most.
-const BACKOFF: Duration = Duration::from_millis(5);
-const BACKOFF_MAX: Duration = Duration::from_millis(50);
-/// Time after which no exchange is looked for any more.
-const SEARCH: Duration = Duration::from_secs(30);
 
 /// The addresses of an exchange, and what the present outage has cost so far.
 pub(crate) struct Redial {
@@ -68,11 +59,6 @@ impl Redial {
 
 /// A lane's next connection, and what became of each order that was asked about.
 type Joined = (Connection, HashMap<u64, Standing>);
-
-/// The index of the first address where something listens; the first one if nothing does.
-pub(crate) fn first_of(targets: &[&str]) -> usize {
-    targets.iter().position(|target| super::dialler::dial(target).is_ok()).unwrap_or(0)
-}
 
 impl<E: OrderProtocol> Desk<E> {
     /// Finds another exchange if this one was lost, and returns whether it was. Blocks meanwhile:
@@ -124,20 +110,9 @@ impl<E: OrderProtocol> Desk<E> {
         waiting: &[Order],
         stop: &AtomicBool,
     ) -> Option<Vec<Joined>> {
-        let deadline = clock::Deadline::after(SEARCH);
-        let count = redial.plan.targets().len();
-        let mut backoff = BACKOFF;
-        while !stop.load(Ordering::Relaxed) && !deadline.left().is_zero() {
-            for _ in 0..count {
-                redial.current = (redial.current + 1) % count;
-                if let Ok(joined) = self.join(&redial.plan, redial.current, waiting) {
-                    return Some(joined);
-                }
-            }
-            thread::sleep(backoff);
-            backoff = (2 * backoff).min(BACKOFF_MAX);
-        }
-        None
+        let Redial { plan, current, .. } = redial;
+        let count = plan.targets().len();
+        search(current, count, stop, |target| self.join(plan, target, waiting).ok())
     }
 
     /// Logs all lanes on at one address, and asks there about the orders in flight.

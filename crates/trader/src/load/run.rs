@@ -1,20 +1,21 @@
 //! One run of one plan: connect, log on, warm up, measure, drain, report.
 
+use crate::load::addresses::first_of;
 use crate::load::bulk::BulkFlows;
 use crate::load::card::{self, Card};
 use crate::load::desk::{Desk, Finished};
 use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address, log_on, log_on_below};
 use crate::load::open_loop::{self, Agenda, SourceError};
 use crate::load::progress::Teller;
-use crate::load::redial::{self, Redial};
+use crate::load::redial::Redial;
 use crate::load::rows::{Rows, series};
 use crate::load::session::OrderProtocol;
-use crate::load::session::fix::Fix;
+use crate::load::session::fix::{Fix, KeysError};
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
 use crate::load::stamping::Stamping;
-use crate::load::{bare, one_way, ping_pong};
+use crate::load::{bare, codec, one_way, ping_pong};
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
 use host::Scheduling;
@@ -81,6 +82,12 @@ pub enum TraderError {
         /// The cause, and the remedy.
         source: io::Error,
     },
+    /// Orders are not understood, or their acknowledgements.
+    #[error("the codec failed its trial: {0}; this is a bug in tickpath")]
+    Codec(io::Error),
+    /// There is nothing to sign the Logons with.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
     /// There is nothing to check certificates by.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -182,10 +189,11 @@ fn measure(
     let card = card.filter(|_| clock == planned);
     let clocks = (clock, two_clocks, card);
     let lanes = plan.load.connections;
-    match plan.wire {
+    let codec = codec::measure(plan, clock).transpose().map_err(TraderError::Codec)?;
+    let mut result = match plan.wire {
         Wire::WebsocketJson => measure_over(plan, stop, clocks, WebSocket::new(plan), reporter),
         Wire::Sbe | Wire::SbeUdp(_) => measure_over(plan, stop, clocks, Sbe::new(plan), reporter),
-        Wire::Fix => measure_over(plan, stop, clocks, Fix::new(plan, clock), reporter),
+        Wire::Fix => measure_over(plan, stop, clocks, Fix::new(plan, clock)?, reporter),
         Wire::Raw(bytes) | Wire::Requests(bytes) => {
             measure_over(plan, stop, clocks, Raw::new(bytes, lanes, false), reporter)
         }
@@ -199,7 +207,9 @@ fn measure(
         Wire::Bare(bytes) | Wire::BareRequests(bytes) | Wire::BareDatagrams(bytes) => {
             measure_bare(plan, stop, clock, bytes, reporter)
         }
-    }
+    }?;
+    result.load.codec.extend(codec);
+    Ok(result)
 }
 
 fn measure_over<E: OrderProtocol>(
@@ -214,7 +224,7 @@ fn measure_over<E: OrderProtocol>(
     let is_open = load.model == Model::Open;
     let agenda = is_open.then(|| Agenda::new(plan, rows.by_intensity)).transpose()?;
     let targets = plan.targets();
-    let current = if targets.len() > 1 { redial::first_of(&targets) } else { 0 };
+    let current = first_of(&targets);
     let (streams, ids) = open_streams(plan, targets[current], stop, clock, &mut entry)?;
     let stack = streams.stack().map(|stack| format!("client: {stack}"));
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
@@ -249,7 +259,7 @@ fn measure_over<E: OrderProtocol>(
         None => ping_pong::run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop),
     };
     let measured_from_ns = desk.measured_from_ns;
-    let processor = processor(plan, &desk.processor);
+    let processor = processor(&plan.backend, desk.processor.used_ns());
     let Finished { load: mut counted, failure, entry, ways, times } = desk.finish();
     counted.processor = processor;
     counted.model = load.model.name().to_owned();
@@ -278,9 +288,8 @@ fn measure_over<E: OrderProtocol>(
 
 /// Processor time of both ends in the measured part. Whether the other end's thread spins is added
 /// by the process that started it.
-fn processor(plan: &OrdersPlan, meter: &ProcessorMeter) -> Option<Processor> {
-    let [own, exchange_ns] = meter.used_ns();
-    let spins = backend::find(&plan.backend).is_ok_and(|one| one.spins);
+pub(crate) fn processor(backend: &str, [own, exchange_ns]: [Option<u64>; 2]) -> Option<Processor> {
+    let spins = backend::find(backend).is_ok_and(|one| one.spins);
     let spinning = spins.then(|| "client".to_owned()).into_iter().collect();
     own.map(|client_ns| Processor { client_ns, exchange_ns, spinning })
 }

@@ -7,6 +7,7 @@ pub(super) mod sbe;
 pub(super) mod websocket;
 
 use crate::session::codec::StampedReply;
+pub use crate::session::standing::Standing;
 use std::io;
 use std::time::Duration;
 use transport::Blocking;
@@ -41,20 +42,6 @@ pub enum Reply {
     Unexpected,
     /// Nothing about an order: a ping, a subscription.
     Aside,
-}
-
-/// The state of an order after an outage, as the exchange says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
-    /// It is open.
-    Open,
-    /// All of it traded.
-    Filled,
-    /// It was accepted, and ended otherwise: its cancel was executed, for example.
-    Ended,
-    /// The exchange does not know it: it was never accepted, or ended long ago.
-    #[default]
-    Unknown,
 }
 
 /// A reply with its stamp.

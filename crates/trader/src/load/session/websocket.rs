@@ -3,6 +3,7 @@
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply, Standing};
 use crate::session::codec::{self, Codec, ExecutionReport, OrderEvent, StampedReply};
 use crate::session::form::{Blanks, Form};
+use crate::session::standing;
 use crate::session::web::{Masks, WebSession, nonce};
 use plan::process::orders::OrdersPlan;
 use std::borrow::Cow;
@@ -14,8 +15,8 @@ use wire::decimal::Decimal;
 use wire::frame::{Opcode, write_frame_with};
 use wire::reply::{self, DoneStatus};
 use wire::request::{
-    CancelOrder, Channel, CreateOrder, OrderStatus, encode_authenticate, encode_cancel_order,
-    encode_create_order, encode_order_status, encode_subscribe,
+    CancelOrder, Channel, CreateOrder, OrderStatus, encode_cancel_order, encode_create_order,
+    encode_subscribe,
 };
 
 pub(crate) struct WebSocket {
@@ -89,11 +90,7 @@ impl OrderProtocol for WebSocket {
         let session = &mut self.lanes[lane];
         session.upgrade(stream)?;
         for account in accounts {
-            let token = (self.first_token + *account as u64).to_string();
-            session.send(stream, |out| encode_authenticate(out, &token, None, None))?;
-            session.wait_for(stream, "AUTHENTICATE", |reply, _| {
-                matches!(reply, reply::Reply::Authenticated).then_some(())
-            })?;
+            session.authenticate(stream, self.first_token + *account as u64, [None; 2])?;
         }
         session.send(stream, |out| encode_subscribe(out, &[Channel::named("ORDERS")]))?;
         let names = session.wait_for(stream, "SUBSCRIBE", |reply, _| match reply {
@@ -140,29 +137,14 @@ impl OrderProtocol for WebSocket {
         stream: &mut dyn Blocking,
         orders: &[(u64, usize)],
     ) -> io::Result<Vec<Standing>> {
-        let session = &mut self.lanes[lane];
+        let mut asked = Vec::new();
         for &(number, account) in orders {
             let client_id =
                 ClientId::new(self.codec.client_ids.text(number)).map_err(io::Error::other)?;
             let account_id = self.forms[account].account_id.as_deref().map(Cow::Borrowed);
-            let asked = OrderStatus { client_id, account_id };
-            session.send(stream, |out| encode_order_status(out, &asked))?;
+            asked.push(OrderStatus { client_id, account_id });
         }
-        // Answers come in the order of the questions.
-        let mut standings = Vec::new();
-        while standings.len() < orders.len() {
-            let standing = session.wait_for(stream, "ORDER_STATUS", |reply, _| match reply {
-                reply::Reply::Open(_) => Some(Standing::Open),
-                reply::Reply::Ended(ended) => Some(match ended.status {
-                    DoneStatus::Filled => Standing::Filled,
-                    _ => Standing::Ended,
-                }),
-                reply::Reply::Rejected(_) => Some(Standing::Unknown),
-                _ => None,
-            });
-            standings.push(standing?);
-        }
-        Ok(standings)
+        standing::ask(&mut self.lanes[lane], stream, &asked)
     }
 
     #[inline]

@@ -53,8 +53,8 @@ pub(super) fn log_on(
 /// An exchange does not answer a Logon that it does not believe, or that is of another protocol.
 fn closed_at_logon(logout: Option<String>) -> io::Error {
     let text = logout.unwrap_or_else(|| {
-        "it closed the connection without an answer to the Logon: it may not know the token or the \
-         CompID TICKPATH, the session may have a connection already, or this is not its FIX port"
+        "it closed the connection without an answer to the Logon: it may not know the token, the key \
+         or the CompID TICKPATH, the session may have a connection already, or this is not its FIX port"
             .to_owned()
     });
     io::Error::new(io::ErrorKind::UnexpectedEof, text)

@@ -4,9 +4,12 @@
 //! dictionary (`fix::hot`). Everything else goes through the session: logon, heartbeats, test
 //! requests, resends, logout.
 
+mod keys;
 mod log_on;
 mod replies;
 
+use self::keys::Keys;
+pub use self::keys::KeysError;
 use self::log_on::log_on;
 use self::replies::Replies;
 use crate::load::session::{Message, OrderProtocol, ReceivedReply};
@@ -49,6 +52,8 @@ pub(crate) struct Fix {
     /// UTC less the clock, ns.
     utc_offset_ns: u64,
     first_token: u64,
+    /// In place of tokens.
+    keys: Option<Keys>,
     dictionary: Arc<Dictionary>,
     order: OrderFields,
     /// By connection, each of which has the account of the same number.
@@ -79,7 +84,9 @@ struct LoggedOn {
 }
 
 impl Fix {
-    pub(crate) fn new(plan: &OrdersPlan, clock: Clock) -> Fix {
+    /// # Errors
+    /// The load names a file of keys that can't be used.
+    pub(crate) fn new(plan: &OrdersPlan, clock: Clock) -> Result<Fix, KeysError> {
         let load = &plan.load;
         let side = match load.parsed_side().expect("the load was checked") {
             Side::Buy => '1',
@@ -91,15 +98,20 @@ impl Fix {
             price: load.price.clone(),
             amount: load.amount.clone(),
         };
-        Fix {
+        let keys = match load.keys.as_str() {
+            "" => None,
+            file => Some(Keys::read(file, load.accounts)?),
+        };
+        Ok(Fix {
             clock,
             utc_offset_ns: clock::steady_wall_ns().saturating_sub(clock.now_ns()),
             first_token: load.first_token,
+            keys,
             dictionary: Arc::new(Dictionary::tickpath()),
             order,
             lanes: (0..load.connections).map(|_| Lane::default()).collect(),
             replies: Replies { client_ids: ClientIds::new(nonce()), complaint: None },
-        }
+        })
     }
 
     #[inline]
@@ -108,12 +120,19 @@ impl Fix {
     }
 
     /// A session of its own for each account, whose numbers begin with 1 in each run.
-    fn session(&self, token: &str) -> Session<MemoryStore> {
-        let comp_id = format!("TRADER-{token}");
+    fn session(&self, account: usize) -> Session<MemoryStore> {
+        let (name, proof) = match &self.keys {
+            Some(keys) => keys.of(account),
+            None => {
+                let token = (self.first_token + account as u64).to_string();
+                (token.clone(), Proof::Password { username: None, password: token })
+            }
+        };
+        let comp_id = format!("TRADER-{name}");
         let settings = Settings {
             heartbeat_seconds: HEARTBEAT_SECONDS,
             resets_at_logon: true,
-            proof: Proof::Password { username: None, password: token.to_owned() },
+            proof,
             ..Settings::new(Role::Initiator, &comp_id, EXCHANGE_COMP_ID)
         };
         Session::new(settings, Arc::clone(&self.dictionary), MemoryStore::default())
@@ -134,7 +153,7 @@ impl OrderProtocol for Fix {
                 accounts.len()
             )));
         };
-        let mut session = self.session(&(self.first_token + account as u64).to_string());
+        let mut session = self.session(account);
         let (clock, offset_ns) = (self.clock, self.utc_offset_ns);
         let now = || {
             let steady_ns = clock.now_ns();

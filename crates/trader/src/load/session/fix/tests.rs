@@ -117,7 +117,7 @@ fn plan() -> OrdersPlan {
 /// A trader that has logged on.
 fn logged_on() -> (Fix, Acceptor) {
     let clock = Clock::calibrate();
-    let mut fix = Fix::new(&plan(), clock);
+    let mut fix = Fix::new(&plan(), clock).unwrap();
     let mut acceptor = Acceptor::new(clock, "TRADER-7");
     fix.log_on(0, &mut acceptor, &[0]).unwrap();
     assert!(acceptor.session.is_active());
@@ -213,7 +213,7 @@ fn heartbeats_and_test_requests_keep_a_session_alive() {
 #[test]
 fn a_message_that_comes_with_the_logon_is_in_time() {
     let clock = Clock::calibrate();
-    let mut fix = Fix::new(&plan(), clock);
+    let mut fix = Fix::new(&plan(), clock).unwrap();
     let mut acceptor = Acceptor { greets: true, ..Acceptor::new(clock, "TRADER-7") };
     fix.log_on(0, &mut acceptor, &[0]).unwrap();
     let mut out = Vec::new();
@@ -241,7 +241,7 @@ fn the_exchange_logs_out_with_its_reason_and_answers_ours() {
 #[test]
 fn a_logon_says_who_we_are_and_what_went_wrong() {
     let clock = Clock::calibrate();
-    let mut fix = Fix::new(&plan(), clock);
+    let mut fix = Fix::new(&plan(), clock).unwrap();
     let mut other = Acceptor::new(clock, "SOMEBODY");
     let error = fix.log_on(0, &mut other, &[0]).unwrap_err().to_string();
     assert!(error.contains("without an answer to the Logon"), "{error}");
