@@ -24,6 +24,7 @@ fn run(
     let end = exchange(clock, flow, Inject::default());
     let file = directory.path().join("audit").display().to_string();
     let plan = TickPlan {
+        exchange_process: None,
         backend: backend.into(),
         strategy: StrategyPlan { name: strategy, ..StrategyPlan::default() },
         audit: Some(AuditPlan { file, core: None }),

@@ -40,6 +40,9 @@ pub struct FlowEnded {
     pub messages: u64,
     /// The number of the last message on [`crate::request::Depth::Orders`].
     pub feed_sequence: u64,
+    /// The number of the last `BOOK` of the flow's instrument; `None` if nobody gets stamped ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book_sequence: Option<u64>,
 }
 
 /// The exchange and its state.
@@ -51,7 +54,7 @@ pub struct Description {
     pub session: String,
     /// The engine's state, 16 hex digits.
     pub state_hash: String,
-    /// One for each depth.
+    /// One for each depth, and one for each instrument whose `BOOK` somebody gets with stamps.
     pub feeds: Vec<FeedState>,
     /// The clock of its stamps, read for this message: `clock`'s `TimeBase`; null without a clock.
     pub time_base: serde_json::Value,
@@ -80,12 +83,15 @@ pub struct Departures {
 /// State of a feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedState {
-    /// `ORDERS` or `LEVELS`.
+    /// `ORDERS` or `LEVELS`; `BOOK` for JSON.
     pub depth: String,
-    /// The number of the last message.
+    /// The number of the last message; 0 before the first.
     pub sequence: u64,
-    /// The hash of the books after it, 16 hex digits.
+    /// The hash of the books after it, 16 hex digits; for `BOOK` of prices and lots alone.
     pub book_hash: String,
+    /// For `BOOK`: the instrument. The others are of all instruments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instrument_code: Option<String>,
 }
 
 /// Appends a notice.

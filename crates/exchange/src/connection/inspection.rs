@@ -6,12 +6,18 @@ use crate::flow_player::FlowCounts;
 use crate::market_data::plant::FeedCounts;
 use crate::opening::Recovery;
 use crate::sequencer::ReplayCheck;
+use crate::setup::instruments::Instruments;
 use crate::setup::limits::Limits;
 
 impl Exchange {
     /// The limits of this exchange.
     pub fn limits(&self) -> &Limits {
         &self.entry.limits
+    }
+
+    /// The instruments that trade here.
+    pub fn instruments(&self) -> &Instruments {
+        &self.entry.core.instruments
     }
 
     /// Counters so far.

@@ -44,7 +44,9 @@ pub(crate) fn describe(entry: &mut OrderEntry, from: StreamId, out: &mut Vec<u8>
         tool: process.tool.clone(),
         session: plant.map_or_else(String::new, |plant| plant.session().to_string()),
         state_hash: format!("{:016x}", core.sequencer.state_hash()),
-        feeds: plant.map_or_else(Vec::new, |plant| plant.states(core.sequencer.engine())),
+        feeds: plant.map_or_else(Vec::new, |plant| {
+            plant.states(&core.instruments, core.sequencer.engine())
+        }),
         time_base: serde_json::to_value(time_base).unwrap_or_default(),
         machine: process.machine.clone(),
         departures,

@@ -30,7 +30,7 @@ const NOT_A_SUBSCRIBER: &str = "subscribe to channel FEED first";
 enum ChannelRequest {
     Orders,
     Feed { channel: Channel, address: Option<SocketAddr>, stamp_every: u32 },
-    Data { channel: DataChannel, instrument: u16 },
+    Data { channel: DataChannel, instrument: u16, stamps: Option<bool> },
 }
 
 /// Subscribes to all channels, or reports the first that fails; those before it stay subscribed.
@@ -56,9 +56,10 @@ pub(crate) fn subscribe(
                 subscribe_feed(entry, from, channel, address)?;
                 stamp_feed(&mut entry.core, from, stamp_every)
             }
-            ChannelRequest::Data { channel, instrument } => {
+            ChannelRequest::Data { channel, instrument, stamps } => {
                 let of = DataSubscription { connection: from, channel, instrument };
-                subscribe_data(entry, of).map(|is_new| begun.extend(is_new.then_some(of)))
+                begun.extend(subscribe_data(entry, of)?.then_some(of));
+                stamp_data(&mut entry.core, of, stamps)
             }
         })
     });
@@ -76,7 +77,7 @@ fn look_up(
     instruments: &Instruments,
     channel: &request::Channel<'_>,
 ) -> Result<ChannelRequest, String> {
-    let request::Channel { name, address, depth, instrument_code, stamp_every } = channel;
+    let request::Channel { name, address, depth, instrument_code, stamp_every, stamps } = channel;
     if name == ORDERS {
         return Ok(ChannelRequest::Orders);
     }
@@ -96,7 +97,10 @@ fn look_up(
         return Err(format!("channel {name} needs an instrument_code"));
     };
     let instrument = instruments.number(code).map_err(|unknown| unknown.reason)?;
-    Ok(ChannelRequest::Data { channel, instrument })
+    if *stamps == Some(true) && channel != DataChannel::Book {
+        return Err(format!("channel {name} has no stamps; leave them out, or subscribe to BOOK"));
+    }
+    Ok(ChannelRequest::Data { channel, instrument, stamps: *stamps })
 }
 
 fn subscribe_feed(
@@ -163,6 +167,19 @@ fn subscribe_data(entry: &mut OrderEntry, of: DataSubscription) -> Result<bool, 
     })
 }
 
+/// Has a tick's last message carry stamps, or not any more.
+fn stamp_data(
+    core: &mut Execution,
+    of: DataSubscription,
+    stamps: Option<bool>,
+) -> Result<(), String> {
+    let Some((stamps, plant)) = stamps.zip(core.plant.as_mut()) else { return Ok(()) };
+    match plant.data.stamp(of, stamps) {
+        true => Ok(()),
+        false => Err("stamps: this exchange has no clock for them; leave them out".to_owned()),
+    }
+}
+
 fn send_subscriptions(core: &Execution, from: StreamId, time_ns: u64, out: &mut Vec<u8>) {
     let subscribed = core.sessions.is_subscribed(from);
     let accounts = core.sessions.account_ids(from).filter(|_| subscribed);
@@ -184,9 +201,13 @@ fn send_subscriptions(core: &Execution, from: StreamId, time_ns: u64, out: &mut 
                 delivery_window_us,
             })
         }));
-        channels.extend(plant.data.of(from).map(|of| Subscription::MarketData {
-            name: of.channel.name().into(),
-            instrument_code: core.instruments.get(of.instrument).code.as_str().into(),
+        channels.extend(plant.data.of(from).map(|(of, is_stamped)| {
+            let instrument = core.instruments.get(of.instrument);
+            Subscription::MarketData {
+                name: of.channel.name().into(),
+                instrument_code: instrument.code.as_str().into(),
+                units: is_stamped.then_some([instrument.tick, instrument.lot]),
+            }
         }));
     }
     let subscriptions = Subscriptions { channels, time_ms: wire_time(time_ns) };
@@ -256,6 +277,12 @@ fn not_sent(address: SocketAddr, client: Option<IpAddr>, why: NotSent) -> String
             format!(
                 "{is_not}: it is neither one host's address nor this exchange's group; an address that ends in .0 or .255 needs --feed-allow {}/32",
                 address.ip()
+            )
+        }
+        NotSent::Unconnected => {
+            format!(
+                "{is_not}: over af_xdp and dpdk the exchange sends only to hosts that have a connection to it; \
+                 subscribe from the host that receives the feed, or start the exchange with a group (--feed)"
             )
         }
         NotSent::Foreign => {

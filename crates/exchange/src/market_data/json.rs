@@ -5,12 +5,14 @@
 
 use crate::reply::text::{send, wire_side};
 use crate::setup::instruments::{Instrument, Instruments};
+use clock::Clock;
 use engine::{Quote, Side, Top};
 use feed::{Book, Message, Packet, PacketHeader, Publisher};
+use std::collections::BTreeMap;
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::Decimal;
-use wire::market_data::{self, Gap, Level, Trade};
+use wire::market_data::{self, Gap, Level, TickStamps, Trade};
 
 /// A channel of market data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,9 @@ impl DataChannel {
     }
 }
 
+/// Room for a frame of one message.
+const FRAME_BYTES: usize = 1024;
+
 /// A subscription of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DataSubscription {
@@ -47,6 +52,8 @@ pub(crate) struct DataSubscription {
 
 struct Subscriber {
     of: DataSubscription,
+    /// Whether the last message of a tick carries stamps.
+    is_stamped: bool,
     /// The first message that it missed, while it is skipped.
     skipped_from: Option<u64>,
     /// The top of book that it was sent last.
@@ -71,8 +78,12 @@ pub(crate) struct MarketDataSubscribers {
     is_behind: bool,
     /// The number of the next message of the feed.
     next_sequence: u64,
-    /// A message as a frame, encoded once for all its subscribers.
-    frame: Vec<u8>,
+    /// A message as a frame, encoded once for all its subscribers: without and with stamps.
+    frames: [Vec<u8>; 2],
+    /// The clock of stamps.
+    clock: Option<Clock>,
+    /// Number of the last `BOOK` of each instrument that has or had a stamped subscriber.
+    book_sequences: BTreeMap<u16, u64>,
 }
 
 /// Destination of JSON market data, with the instruments and the time to write it.
@@ -83,7 +94,11 @@ pub(crate) struct JsonOutput<'a> {
 }
 
 impl MarketDataSubscribers {
-    pub fn new(subscriptions_max: usize, bytes_max: usize) -> MarketDataSubscribers {
+    pub fn new(
+        subscriptions_max: usize,
+        bytes_max: usize,
+        clock: Option<Clock>,
+    ) -> MarketDataSubscribers {
         MarketDataSubscribers {
             subscribers: Vec::new(),
             subscriptions_max,
@@ -91,7 +106,9 @@ impl MarketDataSubscribers {
             counts: MarketDataCounts::default(),
             is_behind: false,
             next_sequence: 0,
-            frame: Vec::with_capacity(64 * 1024),
+            frames: [(); 2].map(|()| Vec::with_capacity(FRAME_BYTES)),
+            clock,
+            book_sequences: BTreeMap::new(),
         }
     }
 
@@ -115,12 +132,38 @@ impl MarketDataSubscribers {
         if self.subscribers.iter().any(|subscriber| subscriber.of == of) {
             return Some(false);
         }
-        let (skipped_from, top) = (None, Top::default());
+        let (is_stamped, skipped_from, top) = (false, None, Top::default());
         let is_room = self.subscribers.len() < self.subscriptions_max;
         is_room.then(|| {
-            self.subscribers.push(Subscriber { of, skipped_from, top });
+            self.subscribers.push(Subscriber { of, is_stamped, skipped_from, top });
             true
         })
+    }
+
+    /// From now on, whether the last message of each tick of a subscription carries stamps. Returns
+    /// false if there is no clock for them.
+    pub fn stamp(&mut self, of: DataSubscription, is_stamped: bool) -> bool {
+        if is_stamped && self.clock.is_none() {
+            return false;
+        }
+        let its = self.subscribers.iter_mut().find(|subscriber| subscriber.of == of);
+        its.into_iter().for_each(|subscriber| subscriber.is_stamped = is_stamped);
+        if is_stamped {
+            self.book_sequences.entry(of.instrument).or_default();
+        }
+        true
+    }
+
+    /// Number of the last `BOOK` of an instrument since its first stamped subscriber, 0 before the
+    /// first; `None` if it never had one.
+    pub fn book_sequence(&self, instrument: u16) -> Option<u64> {
+        self.book_sequences.get(&instrument).copied()
+    }
+
+    /// The instruments that have or had a stamped subscriber, each with the number of its last
+    /// `BOOK`.
+    pub fn book_sequences(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
+        self.book_sequences.iter().map(|(instrument, sequence)| (*instrument, *sequence))
     }
 
     pub fn unsubscribe(&mut self, connection: StreamId) {
@@ -128,9 +171,10 @@ impl MarketDataSubscribers {
         self.is_behind &= !self.subscribers.is_empty();
     }
 
-    pub fn of(&self, connection: StreamId) -> impl Iterator<Item = DataSubscription> {
-        let is_its = move |one: &DataSubscription| one.connection == connection;
-        self.subscribers.iter().map(|subscriber| subscriber.of).filter(is_its)
+    /// The subscriptions of a connection, and whether they are stamped.
+    pub fn of(&self, connection: StreamId) -> impl Iterator<Item = (DataSubscription, bool)> {
+        let its = self.subscribers.iter().filter(move |one| one.of.connection == connection);
+        its.map(|subscriber| (subscriber.of, subscriber.is_stamped))
     }
 
     /// Sends the present state to a new subscriber.
@@ -152,13 +196,24 @@ impl MarketDataSubscribers {
     pub fn datagram(&mut self, datagram: &[u8], to: &mut JsonOutput) {
         // The exchange encoded it itself, so it is valid.
         let Ok(packet) = Packet::decode(datagram) else { return };
-        let PacketHeader { sequence, count, .. } = *packet.header();
+        let PacketHeader { sequence, count, intended_ns, acknowledged_ns, .. } = *packet.header();
         if sequence != self.next_sequence {
             self.skip_all();
         }
         self.next_sequence = sequence + u64::from(count);
-        for (sequence, message) in (sequence..).zip(packet.messages().flatten()) {
-            self.message(&message, sequence, to);
+        let mut messages = packet.messages().flatten();
+        let mut feed_sequence = sequence;
+        while let Some(message) = messages.next() {
+            let instrument = level_of(&message);
+            if let Some(last) = instrument.and_then(|of| self.book_sequences.get_mut(&of)) {
+                *last = feed_sequence;
+                let ends_tick = messages.clone().all(|later| level_of(&later) != instrument);
+                let stamps = ends_tick.then_some([intended_ns, acknowledged_ns]);
+                self.message(&message, (feed_sequence, stamps), to);
+            } else {
+                self.message(&message, (feed_sequence, None), to);
+            }
+            feed_sequence += 1;
         }
     }
 
@@ -170,14 +225,21 @@ impl MarketDataSubscribers {
         }
     }
 
-    fn message(&mut self, message: &Message, feed_sequence: u64, to: &mut JsonOutput) {
+    /// Passes on a message with its number and, if it is the last of a tick, the first two of its
+    /// stamps.
+    fn message(
+        &mut self,
+        message: &Message,
+        (feed_sequence, stamps): (u64, Option<[u64; 2]>),
+        to: &mut JsonOutput,
+    ) {
         let (channel, instrument) = match message {
             Message::Level { instrument, .. } => (DataChannel::Book, *instrument),
             Message::Trade { instrument, .. } => (DataChannel::Trades, *instrument),
             _ => return,
         };
-        let MarketDataSubscribers { subscribers, frame, counts, bytes_max, .. } = self;
-        frame.clear();
+        let MarketDataSubscribers { subscribers, frames, counts, bytes_max, clock, .. } = self;
+        frames.iter_mut().for_each(Vec::clear);
         for subscriber in subscribers {
             if (subscriber.of.channel, subscriber.of.instrument) != (channel, instrument) {
                 continue;
@@ -185,8 +247,14 @@ impl MarketDataSubscribers {
             if subscriber.is_skipped(feed_sequence, *bytes_max, to.outbound) {
                 continue;
             }
+            let stamps = stamps.zip(*clock).filter(|_| subscriber.is_stamped);
+            let frame = &mut frames[usize::from(stamps.is_some())];
             if frame.is_empty() {
-                encode(frame, message, to.instruments.get(instrument), feed_sequence, to.time_ms);
+                let instrument = to.instruments.get(instrument);
+                let stamp = stamps.map(|([intended_ns, acknowledged_ns], clock)| {
+                    move || [intended_ns, acknowledged_ns, clock.now_ns()]
+                });
+                encode(frame, message, instrument, (feed_sequence, to.time_ms), stamp);
             }
             counts.messages += 1;
             to.outbound.to(subscriber.of.connection).extend_from_slice(frame);
@@ -278,20 +346,36 @@ fn levels<'a>(
     })
 }
 
+/// The instrument of a message that becomes a `BOOK`.
+fn level_of(message: &Message) -> Option<u16> {
+    match message {
+        Message::Level { instrument, .. } => Some(*instrument),
+        _ => None,
+    }
+}
+
+/// Encodes a message as a frame. `stamp` is called last, when all else is encoded.
 fn encode(
     frame: &mut Vec<u8>,
     message: &Message,
     instrument: &Instrument,
-    feed_sequence: u64,
-    time_ms: i64,
+    (feed_sequence, time_ms): (u64, i64),
+    stamp: Option<impl FnOnce() -> TickStamps>,
 ) {
     let instrument_code = instrument.code.as_str().into();
     match *message {
         Message::Level { side, price_ticks, quantity_lots, .. } => {
             let (side, price) = (wire_side(side), instrument.price(price_ticks));
             let amount = instrument.amount(quantity_lots);
-            let level = Level { instrument_code, side, price, amount, feed_sequence, time_ms };
-            send(frame, |out| market_data::encode_level(out, &level));
+            let stamps = None;
+            let level =
+                Level { instrument_code, side, price, amount, feed_sequence, time_ms, stamps };
+            send(frame, |out| {
+                market_data::encode_level(out, &level);
+                if let Some(stamp) = stamp {
+                    market_data::encode_tick_stamps(out, &stamp());
+                }
+            });
         }
         Message::Trade { trade_id, aggressor_side, price_ticks, quantity_lots, .. } => {
             let (side, price) = (wire_side(aggressor_side), instrument.price(price_ticks));

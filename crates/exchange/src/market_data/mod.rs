@@ -5,4 +5,5 @@ mod departures;
 pub mod json;
 pub mod plant;
 pub mod settings;
+mod states;
 pub mod subscribers;

@@ -14,7 +14,6 @@ use crate::market_data::channels::{Channels, PublishedChannel};
 use crate::market_data::json::{
     DataSubscription, JsonOutput, MarketDataCounts, MarketDataSubscribers,
 };
-use crate::market_data::settings::depth;
 use crate::market_data::subscribers::{FeedSubscribers, SubscriberCounts};
 use crate::sequencer::NumberedEvent;
 use crate::setup::limits::Limits;
@@ -24,7 +23,6 @@ use feed::{Channel, Publisher, PublisherSettings, PublisherSettingsError, Sendin
 use serde::Serialize;
 use std::collections::VecDeque;
 use transport::StreamId;
-use wire::administration::FeedState;
 
 /// Room for the inputs that wait for a journal: its default `ring_slots`, with two events each. If
 /// more wait, memory is allocated during the measurement.
@@ -68,8 +66,8 @@ pub struct FeedCounts {
 }
 
 pub(crate) struct Plant {
-    settings: PublisherSettings,
-    channels: Channels,
+    pub(super) settings: PublisherSettings,
+    pub(super) channels: Channels,
     /// Subscribers that get datagrams; `None` without a feed.
     pub subscribers: Option<FeedSubscribers>,
     pub data: MarketDataSubscribers,
@@ -94,7 +92,8 @@ impl Plant {
         snapshot_ns: u64,
     ) -> Plant {
         let Limits { market_data_subscriptions_max, market_data_bytes_max, .. } = *limits;
-        let data = MarketDataSubscribers::new(market_data_subscriptions_max, market_data_bytes_max);
+        let data =
+            MarketDataSubscribers::new(market_data_subscriptions_max, market_data_bytes_max, clock);
         Plant {
             settings,
             channels: Channels::default(),
@@ -324,35 +323,6 @@ impl Plant {
     /// Whether inputs wait to be published.
     pub fn is_pending(&self) -> bool {
         !self.inputs.is_empty()
-    }
-
-    /// The state of each channel. The hash is of the engine's own book as the channel shows it, so
-    /// that a follower that agrees with a wrong copy in the publisher does not pass. While inputs
-    /// wait to be published, the engine is ahead of the channel, and the hash is the copy's. Takes
-    /// some milliseconds if many orders rest.
-    pub fn states(&self, engine: &Engine) -> Vec<FeedState> {
-        let state = |channel: Channel| {
-            let publisher = &self.channels.get(channel)?.publisher;
-            let hash = match self.is_pending() {
-                true => publisher.book_hash(channel),
-                false => self.engine_hash(channel, engine)?,
-            };
-            Some(FeedState {
-                depth: depth(channel).name().to_owned(),
-                sequence: publisher.sequence(channel),
-                book_hash: format!("{hash:016x}"),
-            })
-        };
-        [Channel::Orders, Channel::Levels].into_iter().filter_map(state).collect()
-    }
-
-    /// The hash of the engine's books.
-    fn engine_hash(&self, channel: Channel, engine: &Engine) -> Option<u64> {
-        let channels = vec![channel];
-        let mut books =
-            Publisher::new(&PublisherSettings { channels, ..self.settings.clone() }).ok()?;
-        engine.save(&mut |piece| books.restore(&piece));
-        Some(books.book_hash(channel))
     }
 
     pub fn counts(&self) -> FeedCounts {

@@ -155,7 +155,9 @@ fn the_hash_of_a_channel_is_that_of_the_engines_own_book() {
     let mut beside = Beside::new();
     beside.order(0);
     beside.publish(0);
-    let hash = |beside: &Beside| beside.plant.states(&beside.engine)[0].book_hash.clone();
+    let hash = |beside: &Beside| {
+        beside.plant.states(&beside.instruments, &beside.engine)[0].book_hash.clone()
+    };
     let mirror = beside.plant.publisher(Channel::Orders).unwrap().book_hash(Channel::Orders);
     assert_eq!(hash(&beside), format!("{mirror:016x}"));
     // The plant misses an input of the engine.

@@ -174,6 +174,8 @@ impl FeedSubscribers {
             self.listeners.push((connection, channel));
             return Ok(());
         };
+        let unconnected = |_| SubscribeError::NotSent(address, NotSent::Unconnected);
+        self.sender.reach(address).map_err(unconnected)?;
         self.subscribers.push(Subscriber::new(Some(connection), channel, address));
         Ok(())
     }

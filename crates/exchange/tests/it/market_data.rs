@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tungstenite::Message;
 use wire::Decimal;
-use wire::market_data::{MarketData, PriceAndAmount, decode_market_data};
+use wire::market_data::{MarketData, PriceAndAmount, decode_level, decode_market_data};
 
 fn subscribe(channels: &[&str]) -> String {
     let channels: Vec<String> = channels
@@ -233,4 +233,115 @@ fn a_slow_subscriber_has_a_gap_and_disturbs_nobody() {
     }
     assert!(book.levels + book.trades < fast.levels + fast.trades);
     assert!(exchange.feed_counts().unwrap().json.gaps >= book.gaps.len() as u64);
+}
+
+/// All messages up to the `BOOK` with that number.
+fn texts(client: &mut Client, last: u64) -> Vec<String> {
+    client.socket.get_mut().set_read_timeout(Some(Duration::from_millis(400))).unwrap();
+    let deadline = Deadline::after(Duration::from_secs(30));
+    let (mut texts, mut sequence) = (Vec::new(), 0);
+    while sequence < last {
+        assert!(!deadline.left().is_zero(), "at {sequence} of {last}");
+        let Some(text) = next(client) else { continue };
+        if let Ok(Some(level)) = decode_level(text.as_bytes()) {
+            sequence = level.feed_sequence;
+        }
+        texts.push(text);
+    }
+    texts
+}
+
+/// The last `BOOK` of each tick says when it was due, acknowledged and published; other subscribers
+/// get the same messages without stamps.
+#[test]
+fn the_last_message_of_a_tick_has_stamps_for_those_that_asked() {
+    let pace = Pace::Fixed { rate_per_second: 1_000.0, arrival: Arrival::Uniform, burst: 1 };
+    let flow = FlowConfig { source: Source::Synthetic, pace, seconds: 0.5 };
+    let clock = Clock::calibrate();
+    let mut config = Config {
+        flow: Some(flow),
+        clock: Some(clock),
+        start_book: StartBook::Empty,
+        ..crate::running::config()
+    };
+    config.limits.open_orders_max = 40_000;
+    config.limits.price_levels_max = 4_000;
+    config.limits.outbound_bytes_max = 1 << 24;
+    let running = Running::start_on("spin", config);
+    let (mut stamped, mut plain) = (running.login("1"), running.login("2"));
+    let begin = |client: &mut Client, channel: String| {
+        let subscribed = client.ask(&channel);
+        let snapshot = client.read();
+        let Ok(MarketData::Snapshot(_)) = decode_market_data(snapshot.as_bytes()) else {
+            panic!("{snapshot}")
+        };
+        (subscribed, snapshot)
+    };
+    let with_stamps = subscribe(&["BOOK"]).replace("\"}]", "\",\"stamps\":true}]");
+    let (subscribed, snapshot) = begin(&mut stamped, with_stamps);
+    let units = r#"{"name":"BOOK","instrument_code":"BTC_USDT","tick":"0.01","lot":"0.00001"}"#;
+    assert!(subscribed.contains(units), "{subscribed}");
+    let (subscribed, _) = begin(&mut plain, subscribe(&["BOOK"]));
+    assert!(!subscribed.contains("tick"), "{subscribed}");
+    let mut starter = running.login("3");
+    let started_ns = clock.now_ns();
+    assert_eq!(starter.ask(r#"{"type":"FLOW","action":"START"}"#), r#"{"type":"FLOW_STARTED"}"#);
+    let ended: serde_json::Value = serde_json::from_str(&starter.read()).unwrap();
+    let last = ended["book_sequence"].as_u64().unwrap();
+    let description: serde_json::Value =
+        serde_json::from_str(&starter.ask(r#"{"type":"DESCRIBE"}"#)).unwrap();
+    let (with, without) = (texts(&mut stamped, last), texts(&mut plain, last));
+    let ended_ns = clock.now_ns();
+    let (tick, lot) = (decimal("0.01"), decimal("0.00001"));
+    let mut book = feed::Book::new(feed::Channel::Levels, 0, 100_000);
+    let mut set = |side, (price, amount): PriceAndAmount| {
+        let (instrument, orders) = (0, 1);
+        let price_ticks = price.in_units_of(tick).unwrap();
+        let quantity_lots = amount.in_units_of(lot).unwrap() as u64;
+        let level = feed::Message::Level { instrument, side, price_ticks, quantity_lots, orders };
+        book.apply(&level).unwrap();
+    };
+    if let Ok(MarketData::Snapshot(snapshot)) = decode_market_data(snapshot.as_bytes()) {
+        snapshot.bids.iter().for_each(|level| set(Side::Buy, *level));
+        snapshot.asks.iter().for_each(|level| set(Side::Sell, *level));
+    }
+    let (mut ticks, mut published_ns) = (0, 0);
+    assert_eq!(with.len(), without.len());
+    for (with, without) in with.iter().zip(&without) {
+        let level = decode_level(with.as_bytes()).unwrap().unwrap();
+        let side = match level.side {
+            wire::request::Side::Buy => Side::Buy,
+            wire::request::Side::Sell => Side::Sell,
+        };
+        set(side, (level.price, level.amount));
+        let Some(stamps) = level.stamps else {
+            assert_eq!(with, without);
+            continue;
+        };
+        ticks += 1;
+        assert!(stamps.is_sorted() && stamps[0] >= started_ns && stamps[2] <= ended_ns, "{with}");
+        assert!(stamps[2] > published_ns, "{with}");
+        published_ns = stamps[2];
+        let [a, b, c] = stamps;
+        let without = without.strip_suffix('}').unwrap();
+        assert_eq!(with, &format!(r#"{without},"stamps":[{a},{b},{c}]}}"#));
+    }
+    // Each of the 500 inputs changes a price, and those that came together are one tick.
+    assert!(ticks > 0 && ticks <= 500, "{ticks}");
+    let feeds = description["feeds"].as_array().unwrap();
+    let state = feeds.iter().find(|feed| feed["depth"] == "BOOK").unwrap();
+    assert_eq!(state["instrument_code"], "BTC_USDT");
+    assert_eq!(state["sequence"], last);
+    assert_eq!(state["book_hash"], format!("{:016x}", book.price_hash()));
+}
+
+#[test]
+fn stamps_that_can_not_be_had_are_an_error() {
+    let running = Running::start(crate::running::config());
+    let mut client = running.login("1");
+    let top = subscribe(&["TOP"]).replace("\"}]", "\",\"stamps\":true}]");
+    let answer = client.ask(&top);
+    assert!(answer.contains("channel TOP has no stamps"), "{answer}");
+    let answer = client.ask(&top.replace("TOP", "BOOK"));
+    assert!(answer.contains("no clock for them"), "{answer}");
 }

@@ -2,4 +2,5 @@
 
 pub(crate) mod codec;
 pub(crate) mod form;
+pub(crate) mod standing;
 pub(crate) mod web;

@@ -13,6 +13,7 @@ use wire::frame::{Opcode, write_frame_with};
 use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request, without_default_port};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::reply::{Reply, decode_reply};
+use wire::request::encode_authenticate;
 
 /// Limit on the length of a reply, and size of one read.
 const MESSAGE_BYTES_MAX: usize = 128 * 1024;
@@ -49,7 +50,12 @@ impl Masks {
 impl WebSession {
     /// To `HOST:PORT`. Sessions with different seeds have different masks.
     pub(crate) fn new(target: &str, seed: u64) -> WebSession {
-        let limits = FrameLimits { message_bytes_max: MESSAGE_BYTES_MAX };
+        WebSession::with_room(target, seed, MESSAGE_BYTES_MAX)
+    }
+
+    /// The same with another limit on the length of a message, bytes.
+    pub(crate) fn with_room(target: &str, seed: u64, message_bytes_max: usize) -> WebSession {
+        let limits = FrameLimits { message_bytes_max };
         WebSession {
             target: target.to_owned(),
             patience: STEP_PATIENCE,
@@ -67,6 +73,20 @@ impl WebSession {
         let mut out = Vec::new();
         write_frame_with(&mut out, Opcode::Text, Some(self.masks.next()), encode);
         stream.write_all(&out)
+    }
+
+    /// Authenticates an account; the flags are those of `AUTHENTICATE`.
+    pub(crate) fn authenticate(
+        &mut self,
+        stream: &mut dyn Blocking,
+        token: u64,
+        [cancel_on_disconnect, stamps]: [Option<bool>; 2],
+    ) -> io::Result<()> {
+        let token = token.to_string();
+        self.send(stream, |out| encode_authenticate(out, &token, cancel_on_disconnect, stamps))?;
+        self.wait_for(stream, "AUTHENTICATE", |reply, _| {
+            matches!(reply, Reply::Authenticated).then_some(())
+        })
     }
 
     /// Reads until `accept` takes a reply to the message `asked`; it also gets the reply's text.

@@ -233,6 +233,12 @@ impl OwnOrders {
         }
     }
 
+    /// The numbers of the orders with a pending request.
+    pub(crate) fn pending(&self) -> Vec<u64> {
+        let is_pending = |order: &&OwnOrder| order.alive && order.pending.is_some();
+        self.slots.iter().filter(is_pending).map(|order| order.number).collect()
+    }
+
     /// The slot of that number, whatever order it has now.
     pub(crate) fn at(&self, number: u64) -> &OwnOrder {
         &self.slots[number as usize % OWN_ORDERS_MAX]

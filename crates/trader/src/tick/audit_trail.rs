@@ -3,7 +3,7 @@
 use crate::session::codec::{ExecutionReport, OrderEvent};
 use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrder, OwnOrders};
-use crate::tick::logic::Kind;
+use crate::tick::followed::Kind;
 use crate::tick::stages::{DecidedTick, Decision};
 use audit::{Action, Auditor, Record, TickKind};
 use engine::Side;

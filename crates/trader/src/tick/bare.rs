@@ -4,6 +4,7 @@
 
 use crate::load::run::TraderError;
 use crate::tick::counts::TickCounts;
+use crate::tick::phase::FollowedState;
 use crate::tick::result::{Receiving, ThreadResult};
 use crate::tick::samples::Samples;
 use clock::Clock;
@@ -64,7 +65,7 @@ pub(crate) fn run(
         .map(|error| format!("the bare connection ended in mid-run: {error}"))
         .into_iter()
         .collect();
-    let mut receiver = client.receiver;
+    let mut receiver = client.receiver.into();
     Ok(ThreadResult {
         stamped: None,
         counts: client.counts,
@@ -75,9 +76,13 @@ pub(crate) fn run(
         failures,
         receiving: Receiving::of(&mut receiver),
         following: None,
+        followed: FollowedState::Orders,
         market_making: None,
         description: None,
+        processor_ns: [None; 2],
+        stack: None,
         hold: None,
+        outages: Vec::new(),
         memory_locked,
         samples: client.samples.into_all(),
     })

@@ -47,9 +47,7 @@ pub(crate) fn choose(plan: &TickPlan) -> Result<ClockSource, TraderError> {
             source,
         })?,
     };
-    let here = host::utc::boot_id(&host::Root::system());
-    let is_ours = |theirs: &&TimeBase| theirs.is_of(&here) && theirs.clock.is_readable();
-    let shared = theirs.as_ref().filter(is_ours).map(|theirs| theirs.clock);
+    let shared = theirs.as_ref().and_then(shared);
     let ours = host::utc::time_base(shared.unwrap_or_else(Clock::calibrate));
     Ok(ClockSource { ours, theirs, is_shared: shared.is_some() })
 }
@@ -61,6 +59,17 @@ fn ask(plan: &TickPlan) -> io::Result<Option<TimeBase>> {
     let mut session = ExchangeSession::new(&plan.target, &plan.instrument);
     session.log_on(&mut stream, plan.first_token)?;
     Ok(time_base(&*session.describe(&mut stream)?))
+}
+
+/// The clock of an end on this boot of this machine.
+fn shared(theirs: &TimeBase) -> Option<Clock> {
+    let here = host::utc::boot_id(&host::Root::system());
+    (theirs.is_of(&here) && theirs.clock.is_readable()).then_some(theirs.clock)
+}
+
+/// The clock of an exchange, if it runs on this boot of this machine.
+pub(super) fn of_this_machine(description: &Description) -> Option<Clock> {
+    shared(&time_base(description)?)
 }
 
 /// An exchange without a clock, or an older version, leaves these out.

@@ -1,7 +1,7 @@
 //! The loop that joins the stages: one thread, each datagram to completion.
 //!
 //! ```text
-//!   ① ingest      DatagramReceiver::receive               one system call per datagram
+//!   ① ingest      TickReceiver::receive                   one system call per datagram
 //!   ② normalise   TradingLogic::normalise
 //!   ③ signal      TradingLogic::decide
 //!   ④ risk        TradingLogic::check
@@ -16,22 +16,17 @@
 use crate::session::codec::Reply;
 use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrders, Pending};
-use crate::tick::audit_trail::AuditTrail;
-use crate::tick::logic::{Kind, TradingLogic};
-use crate::tick::order_stream::OrderStream;
+use crate::tick::followed::Kind;
+use crate::tick::logic::TradingLogic;
+use crate::tick::parts::Parts;
 use crate::tick::phase::{Course, Step, View};
 use crate::tick::rehearsal::Rehearsal;
 use crate::tick::releases::{HeldTick, Releases};
-use crate::tick::samples::Samples;
 use crate::tick::session::{OrderSession, Request, StampedReply};
 use crate::tick::stages::{DecidedTick, Stages};
-use crate::tick::stamped_orders::StampedOrders;
-use clock::Clock;
-use clock::recorder::Recorder;
 use engine::Side;
 use host::thread::Usage;
-use record::tick::Point;
-use transport::datagram::{DATAGRAM_BYTES_MAX, Datagram, DatagramReceiver};
+use transport::datagram::{DATAGRAM_BYTES_MAX, Datagram};
 
 /// Datagrams in a row after which the stream is polled.
 const DATAGRAMS_BETWEEN_LOOKS: u32 = 32;
@@ -52,31 +47,12 @@ const RELEASE_NEAR_NS: u64 = 20_000;
 const SILENT: &str = "no datagram of the feed came for 2 s, and heartbeats come ten times a second: is \
      the way of UDP from the exchange still open?";
 
-/// The parts of the loop.
-pub(crate) struct Parts {
-    pub(crate) clock: Clock,
-    /// The exchange stamps with the same clock.
-    pub(crate) is_shared: bool,
-    pub(crate) receiver: DatagramReceiver,
-    pub(crate) connection: OrderStream,
-    /// Whether its thread keeps its core busy.
-    pub(crate) spins: bool,
-    pub(crate) samples: Samples,
-    /// `None`: a tick is handed on as it comes.
-    pub(crate) releases: Option<Releases>,
-    pub(crate) trail: Option<AuditTrail>,
-    /// `None`: the kernel stamps no order.
-    pub(crate) stamped: Option<StampedOrders>,
-    /// For the live view: intended event to gateway.
-    pub(crate) shown: Option<Recorder>,
-}
-
 pub(crate) struct TickLoop<M: TradingLogic, L: OrderSession> {
     pub(crate) stages: Stages<M, L>,
     /// Keeps the path warm; `None`: nothing does.
     rehearsal: Option<Rehearsal<M, L>>,
     pub(crate) parts: Parts,
-    datagram: Box<[u8]>,
+    pub(crate) datagram: Box<[u8]>,
     /// Datagrams since the last poll of the stream.
     datagrams: u32,
     /// Empty polls of the feed.
@@ -100,6 +76,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         rehearsal: Option<Rehearsal<M, L>>,
         parts: Parts,
     ) -> TickLoop<M, L> {
+        let course = Course::new(M::HAS_STAGES, parts.followed.clone());
         TickLoop {
             stages,
             rehearsal,
@@ -107,7 +84,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
             datagram: vec![1; DATAGRAM_BYTES_MAX].into_boxed_slice(),
             datagrams: 0,
             looks: 0,
-            course: Course::new(M::HAS_STAGES),
+            course,
             intended_from_ns: Some(0),
             usage: Usage::default(),
             next_refresh_ns: 0,
@@ -183,7 +160,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     #[inline]
     fn tick(&mut self, n: usize, read_ns: u64) {
         let Some(passed) = self.stages.pass(&self.datagram[..n], read_ns) else { return };
-        let stamped = if passed.encoded > 0 { self.choose_stamped() } else { None };
+        let stamped = if passed.encoded > 0 { self.parts.choose_stamped() } else { None };
         let written_ns = if passed.encoded > 0 { self.write() } else { 0 };
         let kernel_ns = self.parts.receiver.kernel_ns();
         if self.intended_from_ns.is_none() && passed.tick.kind == Kind::Live {
@@ -193,30 +170,10 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
             let measured = self.is_measured(passed.tick.intended_ns);
             let samples = measured.then_some(&mut self.parts.samples);
             self.stages.ordered(&passed, [kernel_ns, read_ns], written_ns, samples);
-            self.expect_stamps(stamped, written_ns);
+            let is_whole = written_ns > 0 && self.stages.outbox.bytes.is_empty();
+            self.parts.expect_stamps(stamped, is_whole);
         }
         self.after(n, &passed, [kernel_ns, read_ns], written_ns);
-    }
-
-    /// The sample of the order that is about to leave, if the kernel shall stamp it.
-    #[inline]
-    fn choose_stamped(&mut self) -> Option<u32> {
-        let Parts { stamped: Some(stamped), samples, connection, .. } = &mut self.parts else {
-            return None;
-        };
-        let place = Some(samples.next_place()).filter(|place| stamped.has_turn(*place))?;
-        connection.stamp_next_write();
-        Some(place)
-    }
-
-    /// Waits for the stamps of an order that left in one piece and has a sample.
-    #[inline]
-    fn expect_stamps(&mut self, place: Option<u32>, written_ns: u64) {
-        let Parts { stamped: Some(stamped), samples, .. } = &mut self.parts else { return };
-        let is_whole = written_ns > 0 && self.stages.outbox.bytes.is_empty();
-        if let Some(place) = place.filter(|place| is_whole && samples.next_place() == place + 1) {
-            stamped.left(place);
-        }
     }
 
     /// Without a datagram, keeps what the next tick needs in the caches.
@@ -252,7 +209,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         match connection.write(outbox, samples, &mut counts.last_sent_ns) {
             Ok(stamp_ns) => stamp_ns,
             Err(why) => {
-                self.fail(why);
+                self.lose(why);
                 0
             }
         }
@@ -266,7 +223,12 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
             let counts = &mut self.stages.counts;
             counts.datagrams += 1;
             counts.messages += u64::from(tick.messages);
-            counts.datagram_bytes += n as u64;
+            counts.datagram_bytes += tick.bytes as u64;
+        }
+        if tick.kind == Kind::Live
+            && let Some(addresses) = &mut self.parts.addresses
+        {
+            addresses.ticked(came[1]);
         }
         let Stages { logic, orders, .. } = &mut self.stages;
         let [_, read_ns] = came;
@@ -284,6 +246,10 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     /// Requests missing messages of the feed.
     #[cold]
     fn recover(&mut self, now_ns: u64) {
+        if let Some(why) = self.stages.logic.failure() {
+            let why = format!("the market data can't be followed: {why}");
+            return self.fail(why);
+        }
         if let Some(want) = self.stages.logic.wants() {
             self.wanted_at_ns = now_ns;
             self.ask(Request::Feed(want));
@@ -303,6 +269,9 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         self.course.start(self.parts.clock.now_ns(), warm_up_ns, flow_ns);
         let measured_from_ns = self.course.measured_from_ns;
         self.intended_from_ns = self.parts.is_shared.then_some(measured_from_ns);
+        if let Some(addresses) = &mut self.parts.addresses {
+            addresses.ticked(self.parts.clock.now_ns());
+        }
         if let Some(shown) = &mut self.parts.shown {
             shown.start(measured_from_ns);
         }
@@ -329,7 +298,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
                 }
                 self.look_after(now_ns);
             }
-            Err(why) => self.fail(why),
+            Err(why) => self.lose(why),
         }
     }
 
@@ -342,7 +311,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
                 n
             }
             Ok(None) => return,
-            Err(why) => return self.fail(why),
+            Err(why) => return self.lose(why),
         };
         let unsent_bytes = self.stages.outbox.bytes.len();
         let (mut decoded_bytes, mut ended_read) = (0, false);
@@ -351,35 +320,20 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
             match session.next(&mut outbox.bytes) {
                 Ok(Some(reply)) => {
                     decoded_bytes += reply.bytes;
-                    let was_answered = self.stamped_answer().is_some();
+                    let was_answered = self.parts.stamped_answer().is_some();
                     self.reply(reply);
-                    ended_read = self.stamped_answer().is_some() && !was_answered;
+                    ended_read = self.parts.stamped_answer().is_some() && !was_answered;
                 }
                 Ok(None) => break,
-                Err(why) => return self.fail(why),
+                Err(why) => return self.lose(why),
             }
         }
         // Send a pong at once.
         if self.stages.outbox.bytes.len() > unsent_bytes {
             self.write();
         }
-        if let Some(place) = self.stamped_answer() {
-            self.take_stamps(place, ended_read && decoded_bytes == read_bytes);
-        }
-    }
-
-    /// The sample whose stamped order was just answered.
-    #[inline]
-    fn stamped_answer(&self) -> Option<u32> {
-        self.parts.stamped.as_ref().and_then(StampedOrders::answered)
-    }
-
-    /// Off the path, after the reply has its stamp.
-    #[cold]
-    fn take_stamps(&mut self, place: u32, ended_read: bool) {
-        let Parts { stamped, samples, connection, .. } = &mut self.parts;
-        if let (Some(stamped), Some(sample)) = (stamped, samples.get(place)) {
-            stamped.take(sample, connection.stamps(), ended_read);
+        if let Some(place) = self.parts.stamped_answer() {
+            self.parts.take_stamps(place, ended_read && decoded_bytes == read_bytes);
         }
     }
 
@@ -390,13 +344,13 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
                 let trail = self.parts.trail.as_mut();
                 let answered = self.stages.apply(&report, first_byte_ns, bytes, trail);
                 if let Some(place) = answered.and_then(|order| order.sample) {
-                    self.parts.samples.replied(place, report.stamps, first_byte_ns);
-                    self.parts.stamped.iter_mut().for_each(|stamped| stamped.replied(place));
-                    self.show(place);
+                    self.parts.replied(place, report.stamps, first_byte_ns);
                 }
             }
             Reply::FlowStarted => (course.flow_has_started, course.awaits) = (true, false),
-            Reply::FlowEnded { sequence } => course.flow_ended = Some(sequence),
+            Reply::FlowEnded { sequence, book_sequence } => {
+                course.flow_ended = Some(course.followed.last(sequence, book_sequence));
+            }
             Reply::FeedRejected => {
                 self.stages.logic.feed_rejected();
                 self.recover(first_byte_ns);
@@ -417,15 +371,6 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         }
     }
 
-    /// For the live view.
-    fn show(&mut self, place: u32) {
-        if let (Some(shown), Some(sample)) = (&mut self.parts.shown, self.parts.samples.get(place))
-        {
-            let at = |point: Point| sample.stamps[point as usize];
-            shown.record(0, at(Point::GatewayIn).saturating_sub(at(Point::Intended)));
-        }
-    }
-
     /// Housekeeping between datagrams.
     fn look_after(&mut self, now_ns: u64) {
         if !self.stages.logic.is_in_sync() {
@@ -438,9 +383,10 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         if let Some(shown) = &mut self.parts.shown {
             shown.roll(now_ns);
         }
-        if self.course.is_silent(now_ns) && M::HAS_STAGES {
-            self.fail(SILENT.to_owned());
+        if self.course.is_silent(now_ns) && M::HAS_HEARTBEATS {
+            self.lose(SILENT.to_owned());
         }
+        self.start_again(now_ns);
         // This takes some microseconds: not while a reply is due.
         if now_ns >= self.next_refresh_ns && self.stages.orders.unanswered() == 0 {
             self.next_refresh_ns = now_ns + REFRESH_NS;
@@ -461,7 +407,10 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     fn follow(&mut self, step: Step) {
         match step {
             Step::Nothing => {}
-            Step::Measure => self.usage = host::thread::usage(),
+            Step::Measure => {
+                self.usage = host::thread::usage();
+                self.parts.processor.start();
+            }
             Step::StopTrading => self.stages.trades = false,
             Step::CancelQuotes => SIDES.into_iter().for_each(|side| self.cancel_quote(side)),
             Step::Describe => self.ask(Request::Describe),
@@ -483,6 +432,39 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         if let Some(trail) = &mut self.parts.trail {
             trail.cancel(self.stages.orders.at(number), if has_left { written_ns } else { 0 });
         }
+    }
+
+    /// Another exchange was found then; `knows_clock`: its stamps can be compared with ours.
+    pub(crate) fn follow_anew(&mut self, now_ns: u64, knows_clock: bool) {
+        if !knows_clock {
+            self.intended_from_ns = None;
+        }
+        self.stages.logic.change_exchange();
+        self.stages.trades = true;
+        self.course.lose(now_ns);
+        self.wanted_at_ns = 0;
+    }
+
+    /// Starts the flow of another exchange once the book is there, so that no tick is missed.
+    fn start_again(&mut self, now_ns: u64) {
+        if !self.stages.logic.is_in_sync() {
+            return;
+        }
+        let addresses = self.parts.addresses.as_mut();
+        if let Some(since_ns) = addresses.and_then(|addresses| addresses.start_flow()) {
+            self.course.resume(now_ns, since_ns);
+            self.ask(Request::StartFlow);
+        }
+    }
+
+    /// The connection is of no use any more. That ends the run, unless it can go on elsewhere.
+    #[cold]
+    fn lose(&mut self, why: String) {
+        let addresses = self.parts.addresses.as_mut();
+        if let Some(addresses) = addresses.filter(|_| self.failure.is_none()) {
+            addresses.lose(self.course.is_flowing());
+        }
+        self.fail(why);
     }
 
     #[cold]

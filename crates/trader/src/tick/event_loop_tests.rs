@@ -5,14 +5,19 @@ use super::*;
 use crate::risk::Rejection;
 use crate::scripted::Scripted;
 use crate::tick::logic::FloorLogic;
+use crate::tick::order_stream::OrderStream;
+use crate::tick::phase::FollowedState;
+use crate::tick::samples::Samples;
 use crate::tick::session::raw::RawSession;
 use crate::tick::stages::OUT_BYTES_MAX;
-use clock::Deadline;
+use clock::{Clock, Deadline};
+use host::processor::ProcessorMeter;
 use plan::process::ticks::RawPlan;
-use record::tick::POINTS;
+use record::tick::{POINTS, Point};
 use std::net::UdpSocket;
 use std::time::Duration;
 use transport::StreamId;
+use transport::datagram::DatagramReceiver;
 use transport::datagram::ReceiveOptions;
 use transport::echo::{HEADER_BYTES, Message};
 
@@ -31,19 +36,23 @@ fn bench() -> Bench {
     let receiver = DatagramReceiver::bind("127.0.0.1:0".parse().unwrap(), &options, clock).unwrap();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(receiver.local_addr().unwrap()).unwrap();
+    let receiver = receiver.into();
     let script = Scripted::default();
     let stages = Stages::new(clock, FloorLogic::new(1), RawSession::new(&RAW));
     let parts = Parts {
         is_shared: true,
         clock,
         receiver,
+        followed: FollowedState::Orders,
         connection: OrderStream::new(Box::new(script.clone()), StreamId(0)),
         spins: true,
         samples: Samples::with_room(2_000),
         stamped: None,
         releases: None,
         trail: None,
+        processor: ProcessorMeter::new(None),
         shown: None,
+        addresses: None,
     };
     let ticks = TickLoop::new(stages, None, parts);
     Bench { script, socket, ticks }

@@ -1,25 +1,17 @@
 //! From log-on to a synchronised book: everything that precedes the first tick.
 
 use crate::load::run::TraderError;
-use crate::risk::{Profile, Risk};
-use crate::strategy::market_maker::MarketMaker;
-use crate::strategy::outcome::Outcome;
-use crate::strategy::{Strategy, Trigger};
-use crate::tick::logic::FeedLogic;
-use crate::tick::rehearsal::Rehearsal;
+use crate::tick::link::Link;
+use crate::tick::prepare::{FollowedFeed, REHEARSED_MAX, SyncedBook, prepare, wrong};
+use crate::tick::rehearsal::{MadeUpTicks, Ticks};
 use crate::tick::session::exchange::ExchangeSession;
-use crate::tick::stages::Stages;
 use clock::{Clock, Deadline};
-use engine::Top;
-use feed::{Book, Channel, Follower, FollowerSettings};
+use feed::{Channel, Follower, FollowerSettings};
 use plan::process::ticks::TickPlan;
-use plan::tables::strategy::StrategyName;
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use transport::Connection;
-use transport::datagram::{DATAGRAM_BYTES_MAX, Datagram, DatagramReceiver, ReceiveOptions};
+use transport::datagram::{DATAGRAM_BYTES_MAX, Datagram, DatagramReceiver};
 use wire::Decimal;
 
 /// Time limit for a snapshot.
@@ -28,17 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(250);
 /// Interval between polls of the socket meanwhile.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Orders, and prices per side, of the book of rehearsals.
-const REHEARSED_MAX: u32 = 16;
-
-/// A feed that is followed.
-pub(crate) struct FollowedFeed {
-    pub(crate) receiver: DatagramReceiver,
-    pub(crate) logic: FeedLogic,
-    pub(crate) instrument: u16,
-    pub(crate) rehearsal: Option<Rehearsal<FeedLogic, ExchangeSession>>,
-}
-
 /// Subscribes, synchronises the books, and makes the strategy and its risk check in the feed's
 /// units.
 ///
@@ -50,93 +31,50 @@ pub(crate) fn follow(
     stop: &AtomicBool,
     clock: Clock,
     session: &mut ExchangeSession,
-    stream: &mut Connection,
-) -> Result<FollowedFeed, TraderError> {
-    let mut receiver = subscribe(plan, clock, session, stream)?;
+    link: &mut Link<'_>,
+) -> Result<FollowedFeed<Follower>, TraderError> {
+    let mut receiver = subscribe(plan, session, link)?;
     let feed = &plan.feed;
     let mut follower = Follower::new(FollowerSettings {
         datagram_bytes_max: feed.datagram_bytes_max,
         ..FollowerSettings::new(Channel::Orders, feed.instruments, feed.orders_max, feed.levels_max)
     });
-    synchronise(plan, stop, &mut receiver, &mut follower, session, stream)?;
+    synchronise(plan, stop, &mut receiver, &mut follower, session, link)?;
     let (instrument, tick, lot) = instrument(plan, &follower)?;
-    session.count_in(tick, lot);
-    let profile = plan.risk.as_ref().map(|path| Profile::read(Path::new(path))).transpose()?;
-    let profile = profile.unwrap_or_default();
-    let risk = Risk::new(&profile, &plan.instrument, tick, lot)?;
-    let (strategy, outcome) = strategy(plan, instrument, lot)?;
-    let logic = FeedLogic::new(follower, instrument, strategy, risk, outcome);
-    // A trader that sleeps has no idle turns.
-    let rehearses = plan.strategy.rehearse && transport::backend(&plan.backend)?.row.spins;
-    let rehearsal =
-        rehearses.then(|| rehearsal(plan, clock, &logic, session.twin(), profile, (tick, lot)));
-    let rehearsal = rehearsal.transpose()?;
     // Not before: a fault as frequent as a snapshot's parts would let no snapshot arrive complete.
-    let receiver = receiver.harmed_by(plan.feed.inject);
-    Ok(FollowedFeed { receiver, logic, instrument, rehearsal })
-}
-
-/// Stages like those of `logic`, on a small book of their own.
-fn rehearsal(
-    plan: &TickPlan,
-    clock: Clock,
-    logic: &FeedLogic,
-    session: ExchangeSession,
-    mut profile: Profile,
-    (tick, lot): (Decimal, Decimal),
-) -> Result<Rehearsal<FeedLogic, ExchangeSession>, TraderError> {
-    let settings = FollowerSettings::new(Channel::Orders, 1, REHEARSED_MAX, REHEARSED_MAX);
-    // Rehearsals are more frequent than messages may be.
-    profile.limits.messages_per_second_max = u32::MAX;
-    let risk = Risk::new(&profile, &plan.instrument, tick, lot)?;
-    let (strategy, _) = strategy(plan, 0, lot)?;
-    let top = logic.follower.book(logic.instrument).map_or_else(Top::default, Book::top);
-    let at_ticks = top.bid.or(top.ask).map_or(1, |quote| quote.price_ticks);
-    let logic = FeedLogic::new(Follower::new(settings), 0, strategy, risk, None);
-    Ok(Rehearsal::new(Stages::new(clock, logic, session), at_ticks))
-}
-
-fn wrong(plan: &TickPlan, why: String) -> TraderError {
-    TraderError::Feed { target: plan.target.clone(), why }
+    let receiver = receiver.harmed_by(plan.feed.inject).into();
+    let rehearsed = |at_ticks| {
+        let settings = FollowerSettings::new(Channel::Orders, 1, REHEARSED_MAX, REHEARSED_MAX);
+        let ticks: Box<dyn MadeUpTicks> = Box::new(Ticks::new(at_ticks));
+        (Follower::new(settings), ticks)
+    };
+    let book = SyncedBook { receiver, book: follower, instrument, units: [tick, lot] };
+    prepare(plan, clock, session, book, rehearsed)
 }
 
 /// Unicast: tells the exchange our address. Multicast: learns the group from the exchange.
 fn subscribe(
     plan: &TickPlan,
-    clock: Clock,
     session: &mut ExchangeSession,
-    stream: &mut Connection,
+    link: &mut Link<'_>,
 ) -> Result<DatagramReceiver, TraderError> {
     let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
-    let receiver = match plan.feed.multicast {
+    match plan.feed.multicast {
         None => {
-            let options = receive_options(plan, None);
-            let receiver = DatagramReceiver::bind(plan.feed.listen, &options, clock)?;
+            let receiver = link.receive(plan, plan.feed.listen, None)?;
             let address = receiver.local_addr().map_err(failed)?;
-            session.subscribe(stream, Some(address), plan.stamp_every).map_err(failed)?;
-            receiver
+            link.talk(|stream| session.subscribe(stream, Some(address), plan.stamp_every))
+                .map_err(failed)?;
+            Ok(receiver)
         }
         Some(interface) => {
-            let group = session.subscribe(stream, None, plan.stamp_every).map_err(failed)?.address;
+            let feed = link.talk(|stream| session.subscribe(stream, None, plan.stamp_every));
+            let group = feed.map_err(failed)?.address;
             let IpAddr::V4(ip) = group.ip() else {
                 return Err(wrong(plan, format!("its group {group} is not an IPv4 address")));
             };
-            let options = receive_options(plan, Some((ip, interface)));
-            DatagramReceiver::bind(group, &options, clock)?
+            link.receive(plan, group, Some((ip, interface)))
         }
-    };
-    Ok(receiver)
-}
-
-pub(crate) fn receive_options(
-    plan: &TickPlan,
-    multicast: Option<(std::net::Ipv4Addr, std::net::Ipv4Addr)>,
-) -> ReceiveOptions {
-    let feed = &plan.feed;
-    ReceiveOptions {
-        receive_buffer_bytes: feed.receive_buffer_bytes,
-        kernel_stamps: feed.kernel_stamps,
-        multicast,
     }
 }
 
@@ -146,7 +84,7 @@ fn synchronise(
     receiver: &mut DatagramReceiver,
     follower: &mut Follower,
     session: &mut ExchangeSession,
-    stream: &mut Connection,
+    link: &mut Link<'_>,
 ) -> Result<(), TraderError> {
     let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
     let mut datagram = vec![0; DATAGRAM_BYTES_MAX];
@@ -157,7 +95,7 @@ fn synchronise(
             return Err(TraderError::Interrupted);
         }
         if let Some(want) = follower.wants() {
-            session.want(stream, want).map_err(failed)?;
+            link.talk(|stream| session.want(stream, want)).map_err(failed)?;
             again = Deadline::after(AGAIN);
         }
         match receiver.receive(&mut datagram) {
@@ -216,26 +154,6 @@ fn decimal((mantissa, exponent): (i64, i8)) -> Option<Decimal> {
         }
     };
     decimal.filter(|decimal| *decimal > Decimal::ZERO)
-}
-
-fn strategy(
-    plan: &TickPlan,
-    instrument: u16,
-    lot: Decimal,
-) -> Result<(Box<dyn Strategy>, Option<Outcome>), TraderError> {
-    let amount = Decimal::parse(&plan.strategy.amount).unwrap_or_default();
-    let lots = amount.in_units_of(lot).ok().and_then(|lots| u64::try_from(lots).ok());
-    let Some(lots) = lots.filter(|lots| *lots > 0) else {
-        let why = format!("strategy.amount = {amount} is no multiple of the lot {lot}");
-        return Err(wrong(plan, why));
-    };
-    Ok(match plan.strategy.name {
-        StrategyName::Trigger => (Box::new(Trigger::new(&plan.strategy, lots)), None),
-        StrategyName::MarketMaking => {
-            let maker = MarketMaker::new(&plan.strategy, lots);
-            (Box::new(maker), Some(Outcome::new(instrument)))
-        }
-    })
 }
 
 #[cfg(test)]

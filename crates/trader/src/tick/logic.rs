@@ -5,41 +5,19 @@ use crate::risk::{Rejection, Risk};
 use crate::strategy::outcome::Outcome;
 use crate::strategy::own_orders::OwnOrders;
 use crate::strategy::{Market, OrderIntent, Strategy};
+use crate::tick::followed::{FollowedBook, Kind, Tick};
 use crate::tick::releases::Publication;
 use engine::depth::RestingOrder;
 use engine::{Quote, Side, Top};
-use feed::{Counts, Follower, Packet, PacketHeader, PacketKind, RecoveryRequest};
+use feed::{Counts, RecoveryRequest};
 use transport::echo::ticker;
-
-/// A decoded datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tick {
-    /// The number of its last message.
-    pub(crate) number: u64,
-    pub(crate) messages: u16,
-    pub(crate) kind: Kind,
-    pub(crate) intended_ns: u64,
-    /// 0 if the exchange doesn't tell.
-    pub(crate) acknowledged_ns: u64,
-    pub(crate) published_ns: u64,
-}
-
-/// Kinds of datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// New messages in sequence: the strategy sees the tick.
-    Live,
-    /// Live messages that were known already, or wait for others.
-    NotNow,
-    Replay,
-    Snapshot,
-    Heartbeat,
-}
 
 /// Stages 2 to 4: normalise, signal, risk.
 pub(crate) trait TradingLogic {
     /// Whether these stages exist. If not, they have no stamps of their own.
     const HAS_STAGES: bool;
+    /// Whether silence of the feed is a fault.
+    const HAS_HEARTBEATS: bool;
 
     /// When a datagram with new ticks was published; `None` if it has none, and need not be held.
     fn publication(&self, _datagram: &[u8]) -> Option<Publication> {
@@ -73,11 +51,19 @@ pub(crate) trait TradingLogic {
     /// The request had no effect for so long that it must be lost.
     fn again(&mut self);
 
+    /// Another exchange sends the feed from now on.
+    fn change_exchange(&mut self) {}
+
     /// The number of the last message applied.
     fn sequence(&self) -> u64;
 
     /// Whether no known message is missing.
     fn is_in_sync(&self) -> bool;
+
+    /// Why the feed can't be followed any more.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 
     /// Prefetches part of what the next tick may read.
     fn keep_near(&mut self) {}
@@ -87,8 +73,8 @@ pub(crate) trait TradingLogic {
 }
 
 /// A book that follows the feed, a strategy and its risk check.
-pub(crate) struct FeedLogic {
-    pub(crate) follower: Follower,
+pub(crate) struct FeedLogic<F> {
+    pub(crate) follower: F,
     pub(crate) instrument: u16,
     strategy: Box<dyn Strategy>,
     risk: Risk,
@@ -106,15 +92,15 @@ pub(crate) struct FeedLogic {
 /// book displaced it in the caches.
 const ORDERS_A_TURN: u32 = 4;
 
-impl FeedLogic {
+impl<F: FollowedBook> FeedLogic<F> {
     pub(crate) fn new(
-        follower: Follower,
+        follower: F,
         instrument: u16,
         strategy: Box<dyn Strategy>,
         risk: Risk,
         outcome: Option<Outcome>,
-    ) -> FeedLogic {
-        let (before, top) = (*follower.counts(), Top::default());
+    ) -> FeedLogic<F> {
+        let (before, top) = (follower.counts(), Top::default());
         FeedLogic { follower, instrument, strategy, risk, outcome, before, top, near: 0 }
     }
 
@@ -153,36 +139,18 @@ fn best_of_others(
     })
 }
 
-impl TradingLogic for FeedLogic {
+impl<F: FollowedBook> TradingLogic for FeedLogic<F> {
     const HAS_STAGES: bool = true;
+    const HAS_HEARTBEATS: bool = F::HAS_HEARTBEATS;
 
     #[inline]
     fn publication(&self, datagram: &[u8]) -> Option<Publication> {
-        let packet = Packet::decode(datagram).ok()?;
-        let PacketHeader { kind, count, published_ns, intended_ns, .. } = *packet.header();
-        let is_tick = kind == PacketKind::Live && count > 0;
-        is_tick.then_some(Publication { published_ns, intended_ns })
+        self.follower.publication(datagram)
     }
 
     #[inline]
     fn normalise(&mut self, datagram: &[u8]) -> Option<Tick> {
-        let feed::Outcome { header, is_live_tick, .. } = self.follower.datagram(datagram);
-        let header = header?;
-        let kind = match header.kind {
-            PacketKind::Live if is_live_tick && self.follower.is_in_sync() => Kind::Live,
-            PacketKind::Live if header.count == 0 => Kind::Heartbeat,
-            PacketKind::Live => Kind::NotNow,
-            PacketKind::Replay => Kind::Replay,
-            PacketKind::Snapshot => Kind::Snapshot,
-        };
-        Some(Tick {
-            number: (header.sequence + u64::from(header.count)).saturating_sub(1),
-            messages: header.count,
-            kind,
-            intended_ns: header.intended_ns,
-            acknowledged_ns: header.acknowledged_ns,
-            published_ns: header.published_ns,
-        })
+        self.follower.take(datagram)
     }
 
     #[inline]
@@ -213,12 +181,20 @@ impl TradingLogic for FeedLogic {
         self.follower.again();
     }
 
+    fn change_exchange(&mut self) {
+        self.follower.change_exchange();
+    }
+
     fn sequence(&self) -> u64 {
         self.follower.sequence()
     }
 
     fn is_in_sync(&self) -> bool {
         self.follower.is_in_sync()
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.follower.failure()
     }
 
     #[inline]
@@ -254,13 +230,15 @@ impl FloorLogic {
 
 impl TradingLogic for FloorLogic {
     const HAS_STAGES: bool = false;
+    const HAS_HEARTBEATS: bool = false;
 
     #[inline]
     fn normalise(&mut self, datagram: &[u8]) -> Option<Tick> {
         let ticker::Tick { number, intended_ns, published_ns } = ticker::Tick::decode(datagram)?;
         self.came += 1;
-        let (messages, kind, acknowledged_ns) = (1, Kind::Live, 0);
-        Some(Tick { number, messages, kind, intended_ns, acknowledged_ns, published_ns })
+        let (messages, bytes, kind) = (1, datagram.len(), Kind::Live);
+        let acknowledged_ns = 0;
+        Some(Tick { number, messages, bytes, kind, intended_ns, acknowledged_ns, published_ns })
     }
 
     #[inline]

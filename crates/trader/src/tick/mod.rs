@@ -2,6 +2,7 @@
 //!
 //! See docs/decisions/013-tick-path.md.
 
+mod addresses;
 mod audit_trail;
 mod bare;
 mod clock_source;
@@ -9,10 +10,19 @@ mod counts;
 mod departures;
 mod event_loop;
 mod feed_start;
+mod followed;
+mod frames;
+mod going_on;
+mod json_start;
+mod link;
 mod logic;
 mod order_stream;
+mod parts;
 mod phase;
+mod prepare;
+mod receiver;
 mod rehearsal;
+mod rehearsal_json;
 mod releases;
 mod replies;
 mod result;

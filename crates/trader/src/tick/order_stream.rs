@@ -2,8 +2,9 @@
 
 use crate::tick::samples::Samples;
 use crate::tick::stages::Outbox;
+use std::io;
 use transport::stamps::KernelStamps;
-use transport::{Ready, StreamId, StreamRead, Streams, Write};
+use transport::{Connection, Ready, StreamId, StreamRead, Streams, Write};
 
 /// One stream.
 pub(crate) struct OrderStream {
@@ -17,6 +18,21 @@ pub(crate) struct OrderStream {
 impl OrderStream {
     pub(crate) fn new(streams: Box<dyn Streams>, stream: StreamId) -> OrderStream {
         OrderStream { streams, stream, watched: false, ready: Vec::with_capacity(8) }
+    }
+
+    /// Ends the connection.
+    pub(crate) fn remove(&mut self) {
+        self.streams.remove(self.stream);
+    }
+
+    /// Continues with another connection; call it after [`OrderStream::remove`].
+    ///
+    /// # Errors
+    /// If the kernel rejects it.
+    pub(crate) fn replace(&mut self, connection: Connection) -> io::Result<()> {
+        self.stream = self.streams.add(connection)?;
+        self.watched = false;
+        Ok(())
     }
 
     /// The kernel shall stamp the next write.

@@ -4,9 +4,9 @@
 use wire::administration::{Description, FeedState};
 use wire::request::Depth;
 
-/// Time limit for the exchange to start the flow …
+/// Time limit for the exchange to start the flow.
 const START_PATIENCE_NS: u64 = 5_000_000_000;
-/// … and to end it after its planned time.
+/// Time limit for the exchange to end the flow, counted from its planned end.
 const OVERRUN_NS: u64 = 10_000_000_000;
 /// Time limit of each phase after the flow.
 const PATIENCE_NS: u64 = 2_000_000_000;
@@ -16,6 +16,9 @@ const SILENCE_NS_MAX: u64 = 2_000_000_000;
 const STOOD_STILL_NS: u64 = 500_000_000;
 /// Limit on attempts to compare books that are never at the same message.
 const COMPARISONS_MAX: u32 = 5;
+
+/// The channel of an instrument's book as JSON, and its name in a description.
+pub(crate) const BOOK: &str = "BOOK";
 
 /// The phase of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +68,7 @@ pub(crate) enum Step {
 pub(crate) struct Course {
     phase: Phase,
     compares: bool,
+    pub(crate) followed: FollowedState,
     /// When measuring begins, on our clock.
     pub(crate) measured_from_ns: u64,
     started_ns: u64,
@@ -83,8 +87,8 @@ pub(crate) struct Course {
 
 impl Course {
     /// Before the start. `compares`: the books of both ends are compared at the end.
-    pub(crate) fn new(compares: bool) -> Course {
-        Course { compares, deadline_ns: u64::MAX, ..Course::default() }
+    pub(crate) fn new(compares: bool, followed: FollowedState) -> Course {
+        Course { compares, followed, deadline_ns: u64::MAX, ..Course::default() }
     }
 
     /// Starts the flow. Inputs that are intended `warm_up_ns` later or more are measured; after
@@ -94,6 +98,23 @@ impl Course {
         self.measured_from_ns = now_ns + warm_up_ns;
         self.deadline_ns = now_ns.saturating_add(flow_ns).saturating_add(OVERRUN_NS);
         self.awaits = true;
+    }
+
+    /// Whether ticks may still come.
+    pub(crate) fn is_flowing(&self) -> bool {
+        matches!(self.phase, Phase::Flowing | Phase::Draining { .. })
+    }
+
+    /// The exchange was lost, and another one found: the flow waits there.
+    pub(crate) fn lose(&mut self, now_ns: u64) {
+        (self.phase, self.flow_has_started, self.flow_ended) = (Phase::Flowing, false, None);
+        (self.awaits, self.started_ns, self.heard_at_ns) = (false, now_ns, now_ns);
+    }
+
+    /// The rest of the flow is started, which has waited since then.
+    pub(crate) fn resume(&mut self, now_ns: u64, since_ns: u64) {
+        (self.awaits, self.started_ns) = (true, now_ns);
+        self.deadline_ns = self.deadline_ns.saturating_add(now_ns.saturating_sub(since_ns));
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -177,8 +198,8 @@ impl Course {
     }
 
     fn compared(&mut self, now_ns: u64, until_ns: u64, times: u32, view: View) -> Step {
-        let theirs =
-            self.description.as_ref().and_then(|description| orders_of(&description.feeds));
+        let description = self.description.as_ref();
+        let theirs = description.and_then(|description| self.followed.of(&description.feeds));
         let theirs = theirs.map(|feed| feed.sequence);
         let is_same = theirs == Some(view.sequence) && view.is_in_sync;
         let is_behind = theirs.is_some_and(|theirs| theirs < view.sequence);
@@ -195,9 +216,34 @@ impl Course {
     }
 }
 
-/// The state of the feed that the trader follows.
-pub(crate) fn orders_of(feeds: &[FeedState]) -> Option<&FeedState> {
-    feeds.iter().find(|feed| feed.depth == Depth::Orders.name())
+/// The state of the exchange that the trader's book must agree with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FollowedState {
+    /// The books of the feed, order by order.
+    #[default]
+    Orders,
+    /// The `BOOK` of one instrument.
+    Book { instrument_code: String },
+}
+
+impl FollowedState {
+    /// It, among those of a description.
+    pub(crate) fn of<'a>(&self, feeds: &'a [FeedState]) -> Option<&'a FeedState> {
+        feeds.iter().find(|feed| match self {
+            FollowedState::Orders => feed.depth == Depth::Orders.name(),
+            FollowedState::Book { instrument_code } => {
+                feed.depth == BOOK && feed.instrument_code.as_ref() == Some(instrument_code)
+            }
+        })
+    }
+
+    /// The number of its last message when the flow ended, from the two that the exchange tells.
+    pub(crate) fn last(&self, sequence: u64, book_sequence: Option<u64>) -> u64 {
+        match self {
+            FollowedState::Orders => sequence,
+            FollowedState::Book { .. } => book_sequence.unwrap_or(sequence),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -208,7 +254,7 @@ mod tests {
     const DONE: View = View { sequence: 9, is_in_sync: true, unanswered: 0, has_quotes: false };
 
     fn started(compares: bool) -> Course {
-        let mut course = Course::new(compares);
+        let mut course = Course::new(compares, FollowedState::Orders);
         course.start(0, S, 3 * S);
         course
     }
@@ -234,6 +280,28 @@ mod tests {
         assert!(course.is_over(), "the exchange never answered");
     }
 
+    /// Their numbers and hashes differ, so that one must not stand for another.
+    #[test]
+    fn each_trader_is_compared_with_what_it_follows() {
+        let state = |depth: &str, sequence, instrument_code: Option<&str>| FeedState {
+            depth: depth.to_owned(),
+            sequence,
+            book_hash: String::new(),
+            instrument_code: instrument_code.map(str::to_owned),
+        };
+        let feeds = [
+            state("LEVELS", 1, None),
+            state("ORDERS", 2, None),
+            state("BOOK", 3, Some("ETH_USDT")),
+            state("BOOK", 4, Some("BTC_USDT")),
+        ];
+        let book = FollowedState::Book { instrument_code: "BTC_USDT".to_owned() };
+        assert_eq!(FollowedState::Orders.of(&feeds).map(|feed| feed.sequence), Some(2));
+        assert_eq!(book.of(&feeds).map(|feed| feed.sequence), Some(4));
+        assert_eq!(book.of(&feeds[..3]), None);
+        assert_eq!((FollowedState::Orders.last(9, Some(5)), book.last(9, Some(5))), (9, 5));
+    }
+
     #[test]
     fn the_floor_compares_no_books() {
         let mut course = started(false);
@@ -254,6 +322,28 @@ mod tests {
         assert_eq!(course.advance(4 * S, DONE), Step::StopTrading, "a datagram never comes");
         let stuck = View { unanswered: 1, has_quotes: true, ..DONE };
         assert_eq!(course.advance(7 * S, stuck), Step::Describe, "a reply never comes");
+    }
+
+    #[test]
+    fn after_a_loss_the_flow_starts_again_and_has_its_time() {
+        let mut course = started(true);
+        (course.flow_has_started, course.flow_ended) = (true, Some(9));
+        course.advance(3 * S, DONE);
+        assert!(course.is_flowing());
+        course.lose(4 * S);
+        assert_eq!((course.flow_ended, course.awaits), (None, false));
+        assert_eq!(course.advance(4 * S, DONE), Step::Measure);
+        course.resume(5 * S, 2 * S);
+        assert!(course.awaits);
+        assert_eq!(course.advance(9 * S, DONE), Step::Nothing);
+        assert!(matches!(course.advance(11 * S, DONE), Step::Fail(_)), "it does not start again");
+        course.flow_has_started = true;
+        assert_eq!(course.advance(15 * S, DONE), Step::Nothing, "three seconds later than planned");
+        assert!(matches!(course.advance(17 * S, DONE), Step::Fail(_)));
+        course.flow_ended = Some(9);
+        course.advance(16 * S, DONE);
+        course.advance(16 * S, DONE);
+        assert!(!course.is_flowing(), "it closes");
     }
 
     #[test]

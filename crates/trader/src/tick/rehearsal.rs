@@ -12,20 +12,29 @@ use crate::tick::stages::Stages;
 use engine::Side;
 use feed::{Book, Channel, Message, PacketHeader, PacketKind, encode_packet};
 
+/// A made-up feed, message by message.
+pub(crate) trait MadeUpTicks: Send {
+    /// The messages of a market with two orders that always rest.
+    fn opening(&mut self) -> Vec<Vec<u8>>;
+
+    /// The next tick.
+    fn next(&mut self) -> &[u8];
+}
+
 /// A second set of stages, and ticks for them.
 pub(crate) struct Rehearsal<M, L> {
     stages: Stages<M, L>,
-    ticks: Ticks,
+    ticks: Box<dyn MadeUpTicks>,
 }
 
 impl<M: TradingLogic, L: OrderSession> Rehearsal<M, L> {
-    /// From stages that follow a feed of one instrument, number 0, and have seen nothing yet; the
-    /// market is at this price.
-    pub(crate) fn new(mut stages: Stages<M, L>, at_ticks: i64) -> Rehearsal<M, L> {
-        let mut ticks = Ticks::new(at_ticks);
-        let opening = [ticks.snapshot(), ticks.rests(Side::Buy), ticks.rests(Side::Sell)];
-        for datagram in opening {
-            stages.logic.normalise(&datagram);
+    /// From stages that follow a feed of one instrument, number 0, and have seen nothing yet.
+    pub(crate) fn new(
+        mut stages: Stages<M, L>,
+        mut ticks: Box<dyn MadeUpTicks>,
+    ) -> Rehearsal<M, L> {
+        for message in ticks.opening() {
+            stages.logic.normalise(&message);
         }
         Rehearsal { stages, ticks }
     }
@@ -45,15 +54,15 @@ impl<M: TradingLogic, L: OrderSession> Rehearsal<M, L> {
 /// Room for one message.
 const DATAGRAM_BYTES: usize = 256;
 /// Distance between two orders that always rest, so that there is a market; ticks.
-const SPREAD_TICKS: i64 = 2;
+pub(crate) const SPREAD_TICKS: i64 = 2;
 /// Prices that rehearsals need below and above the market.
 const AROUND_TICKS: i64 = 10;
 /// Steps of an order's life behind the touch: it arrives, is reduced, trades in part, and is
 /// deleted.
 const LIFE: u64 = 4;
 
-/// A made-up feed, message by message.
-struct Ticks {
+/// Datagrams of a made-up feed.
+pub(crate) struct Ticks {
     datagram: Vec<u8>,
     /// Number of the next message.
     sequence: u64,
@@ -63,8 +72,9 @@ struct Ticks {
 }
 
 impl Ticks {
-    fn new(at_ticks: i64) -> Ticks {
-        let bid_ticks = at_ticks.clamp(AROUND_TICKS, engine::PRICE_TICKS_MAX - AROUND_TICKS);
+    /// The market is at this price.
+    pub(crate) fn new(at_ticks: i64) -> Ticks {
+        let bid_ticks = bid_at(at_ticks);
         Ticks { datagram: vec![0; DATAGRAM_BYTES], sequence: 1, lives: 0, bid_ticks }
     }
 
@@ -86,6 +96,34 @@ impl Ticks {
         let message =
             Message::OrderAdded { instrument, order_id, side, price_ticks, quantity_lots };
         self.live(&message).to_vec()
+    }
+
+    fn live(&mut self, message: &Message) -> &[u8] {
+        let header = PacketHeader { count: 1, ..self.header() };
+        self.sequence += 1;
+        let n = encode_packet(&mut self.datagram, &header, std::slice::from_ref(message));
+        &self.datagram[..n.unwrap_or(0)]
+    }
+
+    fn header(&self) -> PacketHeader {
+        PacketHeader {
+            session: 1,
+            sequence: self.sequence,
+            count: 0,
+            part: 0,
+            parts: 1,
+            channel: Channel::Orders,
+            kind: PacketKind::Live,
+            intended_ns: 0,
+            acknowledged_ns: 0,
+            published_ns: 0,
+        }
+    }
+}
+
+impl MadeUpTicks for Ticks {
+    fn opening(&mut self) -> Vec<Vec<u8>> {
+        vec![self.snapshot(), self.rests(Side::Buy), self.rests(Side::Sell)]
     }
 
     /// The next step in the life of an order, alternately on both sides.
@@ -112,28 +150,11 @@ impl Ticks {
         };
         self.live(&message)
     }
+}
 
-    fn live(&mut self, message: &Message) -> &[u8] {
-        let header = PacketHeader { count: 1, ..self.header() };
-        self.sequence += 1;
-        let n = encode_packet(&mut self.datagram, &header, std::slice::from_ref(message));
-        &self.datagram[..n.unwrap_or(0)]
-    }
-
-    fn header(&self) -> PacketHeader {
-        PacketHeader {
-            session: 1,
-            sequence: self.sequence,
-            count: 0,
-            part: 0,
-            parts: 1,
-            channel: Channel::Orders,
-            kind: PacketKind::Live,
-            intended_ns: 0,
-            acknowledged_ns: 0,
-            published_ns: 0,
-        }
-    }
+/// The bid of a market around a price, so far from the ends that every rehearsed price exists.
+pub(crate) fn bid_at(at_ticks: i64) -> i64 {
+    at_ticks.clamp(AROUND_TICKS, engine::PRICE_TICKS_MAX - AROUND_TICKS)
 }
 
 #[cfg(test)]

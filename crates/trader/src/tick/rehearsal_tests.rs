@@ -4,14 +4,18 @@ use super::*;
 use crate::risk::{Profile, Risk};
 use crate::strategy::market_maker::MarketMaker;
 use crate::strategy::{Strategy, Trigger};
-use crate::tick::logic::{FeedLogic, Kind};
+use crate::tick::followed::Kind;
+use crate::tick::logic::FeedLogic;
 use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
 use feed::{Follower, FollowerSettings};
 use plan::tables::strategy::StrategyPlan;
 use wire::Decimal;
 
-fn rehearsal(strategy: Box<dyn Strategy>, at_ticks: i64) -> Rehearsal<FeedLogic, ExchangeSession> {
+fn rehearsal(
+    strategy: Box<dyn Strategy>,
+    at_ticks: i64,
+) -> Rehearsal<FeedLogic<Follower>, ExchangeSession> {
     let unit = Decimal::new(1, 2).unwrap();
     let mut profile = Profile::default();
     profile.limits.messages_per_second_max = u32::MAX;
@@ -20,7 +24,7 @@ fn rehearsal(strategy: Box<dyn Strategy>, at_ticks: i64) -> Rehearsal<FeedLogic,
     session.count_in(unit, unit);
     let follower = Follower::new(FollowerSettings::new(Channel::Orders, 1, 16, 16));
     let logic = FeedLogic::new(follower, 0, strategy, risk, None);
-    Rehearsal::new(Stages::new(Clock::calibrate(), logic, session), at_ticks)
+    Rehearsal::new(Stages::new(Clock::calibrate(), logic, session), Box::new(Ticks::new(at_ticks)))
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn at_any_price_the_market_is_there() {
 #[test]
 fn a_life_leaves_the_book_as_it_was() {
     let mut rehearsal = rehearsal(Box::new(Trigger::new(&StrategyPlan::default(), 1)), 4_000_000);
-    let book = |rehearsal: &Rehearsal<FeedLogic, ExchangeSession>| {
+    let book = |rehearsal: &Rehearsal<FeedLogic<Follower>, ExchangeSession>| {
         let book = rehearsal.stages.logic.follower.book(0).unwrap();
         (book.hash(), book.orders_open())
     };

@@ -1,11 +1,12 @@
 //! From the stamps of a run to its results: series, the file of samples, counts.
 
-use crate::load::run::TraderError;
+use crate::load::run::{TraderError, processor};
 use crate::risk::Rejection;
 use crate::tick::clock_source::ClockSource;
 use crate::tick::counts::TickCounts;
 use crate::tick::departures::DepartedTicks;
-use crate::tick::phase::orders_of;
+use crate::tick::phase::FollowedState;
+use crate::tick::receiver::TickReceiver;
 use crate::tick::series::{Aside, errors_ns, judge, withheld, write_log};
 use crate::tick::stamped_orders::StampedResult;
 use audit::{LogResult, Windows};
@@ -15,12 +16,11 @@ use host::thread::Usage;
 use plan::process::ticks::TickPlan;
 use record::between::Between;
 use record::tick::{Audit, MarketMaking, Point, Sample, Tick, TickHold};
-use record::{self, ClientResult, KernelStamped, Load, MessageBytes};
+use record::{self, ClientResult, KernelStamped, Load, MessageBytes, Outage};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::SystemTime;
-use transport::datagram::DatagramReceiver;
 use wire::administration::Description;
 
 /// The measuring thread's result.
@@ -35,30 +35,41 @@ pub(crate) struct ThreadResult {
     pub(crate) failures: Vec<String>,
     pub(crate) receiving: Receiving,
     pub(crate) following: Option<Following>,
+    /// The part of the description that is about the trader's book.
+    pub(crate) followed: FollowedState,
     pub(crate) market_making: Option<MarketMaking>,
     pub(crate) description: Option<Box<Description>>,
     pub(crate) memory_locked: bool,
+    /// Processor time of both ends, ns, in the measured part; `None`: unknown.
+    pub(crate) processor_ns: [Option<u64>; 2],
+    /// The stack below the streams; `None`: the kernel's.
+    pub(crate) stack: Option<String>,
     pub(crate) hold: Option<TickHold>,
+    pub(crate) outages: Vec<Outage>,
 }
 
 /// The socket's counts.
 pub(crate) struct Receiving {
     pub(crate) dropped: u64,
     pub(crate) cut: u64,
-    pub(crate) buffer_bytes: u64,
+    /// `None`: below the kernel, and of a stream.
+    pub(crate) buffer_bytes: Option<u64>,
     pub(crate) kernel_stamps: String,
     pub(crate) kernel_bound_ns: Option<u64>,
     pub(crate) wall_steps: u64,
 }
 
 impl Receiving {
-    pub(crate) fn of(receiver: &mut DatagramReceiver) -> Receiving {
+    pub(crate) fn of(receiver: &mut TickReceiver) -> Receiving {
         // So that stamps since the last reading are within the bound too.
         receiver.refresh_wall();
+        let datagrams = receiver.datagrams();
         Receiving {
-            dropped: receiver.dropped(),
-            cut: receiver.cut(),
-            buffer_bytes: receiver.receive_buffer_bytes() as u64,
+            dropped: datagrams.map_or(0, |it| it.dropped()),
+            cut: datagrams.map_or(0, |it| it.cut()),
+            buffer_bytes: datagrams
+                .and_then(|it| it.receive_buffer_bytes())
+                .map(|bytes| bytes as u64),
             kernel_stamps: receiver.kernel_stamps().to_owned(),
             kernel_bound_ns: receiver.wall().map(|wall| wall.bound_ns()),
             wall_steps: receiver.wall().map_or(0, |wall| wall.steps()),
@@ -151,7 +162,11 @@ pub(crate) fn assemble(
     ClientResult {
         complete,
         failures,
-        load: Load { between: between.into_iter().collect(), stamped, ..load(&finished, tick) },
+        load: Load {
+            between: between.into_iter().collect(),
+            stamped,
+            ..load(&finished, &plan.backend, tick)
+        },
         clock: record::Clock::of(&clock),
         exchange,
     }
@@ -217,6 +232,7 @@ fn followed(tick: &mut Tick, finished: &ThreadResult, following: &Following) {
     tick.gaps = counts.gaps - before.gaps;
     tick.messages_replayed = counts.replayed - before.replayed;
     tick.snapshots = counts.snapshots;
+    tick.datagrams_not_needed = counts.not_needed - before.not_needed;
     let faults = counts.faults.since(&before.faults);
     tick.faults = faults.met().map(|(name, count)| (name.to_owned(), count)).collect();
     let others = [
@@ -229,7 +245,7 @@ fn followed(tick: &mut Tick, finished: &ThreadResult, following: &Following) {
     }
     tick.book_hash = format!("{:016x}", following.book_hash);
     tick.book_sequence = following.sequence;
-    let theirs = finished.description.as_ref().and_then(|it| orders_of(&it.feeds));
+    let theirs = finished.description.as_ref().and_then(|it| finished.followed.of(&it.feeds));
     // The hash at another message would mean nothing.
     if let Some(theirs) = theirs.filter(|theirs| theirs.sequence == following.sequence) {
         tick.exchange_book_hash.clone_from(&theirs.book_hash);
@@ -255,7 +271,7 @@ fn in_windows(windows: &Windows, samples: &[Sample], begin: Point) -> u64 {
     samples.iter().filter(is_in).count() as u64
 }
 
-fn load(finished: &ThreadResult, tick: Tick) -> Load {
+fn load(finished: &ThreadResult, backend: &str, tick: Tick) -> Load {
     let (counts, usage) = (&finished.counts, &finished.usage);
     let span_ns = |end_ns: u64| end_ns.saturating_sub(finished.measured_from_ns) as f64;
     let per_second = |count: u64, ns: f64| if ns > 0.0 { count as f64 / (ns / 1e9) } else { 0.0 };
@@ -267,6 +283,7 @@ fn load(finished: &ThreadResult, tick: Tick) -> Load {
         lost: finished.unanswered,
         duplicated: counts.duplicated,
         rejected: counts.rejected,
+        outages: finished.outages.clone(),
         unexpected: counts.unexpected,
         message_bytes: MessageBytes {
             order: mean(counts.said_bytes, counts.said),
@@ -276,6 +293,8 @@ fn load(finished: &ThreadResult, tick: Tick) -> Load {
         warm_up_sent: counts.warm_up_sent,
         context_switches_involuntary: usage.context_switches_involuntary,
         page_faults: usage.page_faults_minor + usage.page_faults_major,
+        processor: processor(backend, finished.processor_ns),
+        stacks: finished.stack.iter().map(|stack| format!("client: {stack}")).collect(),
         tick: vec![tick],
         ..Load::default()
     }

@@ -1,14 +1,22 @@
 //! One run of one [`TickPlan`]: connect, follow the feed, trade until the flow is over, compare,
 //! report.
 
+use crate::load::addresses::first_of;
 use crate::load::dialler::{Dialler, dial};
 use crate::load::run::TraderError;
 use crate::risk::Rejection;
+use crate::tick::addresses::Addresses;
 use crate::tick::audit_trail::AuditTrail;
-use crate::tick::event_loop::{Parts, TickLoop};
-use crate::tick::feed_start::{self, FollowedFeed, receive_options};
+use crate::tick::event_loop::TickLoop;
+use crate::tick::followed::FollowedBook;
+use crate::tick::going_on::go_on;
+use crate::tick::link::{Link, receive_options};
 use crate::tick::logic::{FloorLogic, TradingLogic};
 use crate::tick::order_stream::OrderStream;
+use crate::tick::parts::Parts;
+use crate::tick::phase::FollowedState;
+use crate::tick::prepare::FollowedFeed;
+use crate::tick::receiver::TickReceiver;
 use crate::tick::rehearsal::Rehearsal;
 use crate::tick::releases::Releases;
 use crate::tick::result::{Following, Receiving, ThreadResult};
@@ -18,23 +26,23 @@ use crate::tick::session::exchange::ExchangeSession;
 use crate::tick::session::raw::RawSession;
 use crate::tick::stages::Stages;
 use crate::tick::stamped_orders::StampedOrders;
-use crate::tick::{bare, clock_source, result};
+use crate::tick::{bare, clock_source, feed_start, json_start, result};
 use audit::{Auditor, Record};
 use clock::recorder::{Drain, Recorder, Series, recorder};
 use clock::{Clock, wall_now};
 use host::Root;
 use host::measuring::MeasuringError;
+use host::processor::ProcessorMeter;
 use plan::process::ticks::{RawPlan, TickPlan};
+use plan::tables::ticks::FeedDialect;
 use record::ClientResult;
 use record::Kind;
 use record::progress::Second;
 use record::tick::MarketMaking;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::datagram::DatagramReceiver;
-use transport::{Connection, inject, stamped};
 
 /// The series of the live view.
 const SHOWN: [Series; 1] = [Series::new("tick_to_gateway", Kind::Response)];
@@ -53,6 +61,10 @@ pub fn follow(
     tell: &mut dyn FnMut(&Second),
 ) -> Result<ClientResult, TraderError> {
     plan.check()?;
+    let targets = plan.targets();
+    let current = first_of(&targets);
+    let addresses = Addresses::new(plan, current);
+    let plan = &TickPlan { target: targets[current].to_owned(), ..plan.clone() };
     // Open the files first: an error must not come after the measurement.
     let log = result::open_log(plan)?;
     let source = clock_source::choose(plan)?;
@@ -79,7 +91,7 @@ pub fn follow(
     let raw_at_start = clock.beside_raw();
     let finished = std::thread::scope(|scope| {
         let measuring =
-            scope.spawn(move || measure(plan, stop, (clock, is_shared), auditor, shown));
+            scope.spawn(move || measure(plan, addresses, stop, (clock, is_shared), auditor, shown));
         if let Some(drain) = drain {
             show(drain, tell);
         }
@@ -124,6 +136,7 @@ fn check_hold(plan: &TickPlan, is_shared: bool) -> Result<(), TraderError> {
 /// The measuring thread.
 fn measure(
     plan: &TickPlan,
+    addresses: Option<Box<Addresses>>,
     stop: &AtomicBool,
     (clock, is_shared): (Clock, bool),
     audit: Option<Auditor>,
@@ -142,42 +155,37 @@ fn measure(
         return bare::run(plan, raw, clock, (stream, receiver), memory_locked, stop);
     }
     let dialler = Dialler::new(&plan.target, plan.tls.as_ref())?;
-    let mut stream = dialler.connect().map_err(connect_failed)?;
-    let mut own =
-        Own { plan, dialler: &dialler, stop, clock, is_shared, audit, shown, memory_locked };
+    let mut link = Link::dial(plan, &dialler, clock)?;
+    if addresses.is_some() && link.is_below() {
+        let why = "several addresses need a backend over the kernel's sockets".to_owned();
+        return Err(TraderError::Feed { target: plan.target.clone(), why });
+    }
+    let mut own = Own { plan, addresses, stop, clock, is_shared, audit, shown, memory_locked };
     match &plan.raw {
         Some(raw) => {
-            let (receiver, session) = subscribe_raw(plan, raw, clock, &mut stream)?;
+            let (receiver, session) = subscribe_raw(plan, raw, &mut link)?;
             let stages = Stages::new(clock, FloorLogic::new(plan.strategy.every), session);
-            own.run(stream, receiver, stages, None, 0, |_| (None, None))
+            own.run(link, receiver.into(), stages, None, 0, |_| (None, None))
         }
         None => {
             let mut session = ExchangeSession::new(&plan.target, &plan.instrument);
-            session.log_on(&mut stream, plan.first_token).map_err(connect_failed)?;
-            let followed = feed_start::follow(plan, stop, clock, &mut session, &mut stream)?;
-            let FollowedFeed { receiver, logic, instrument, rehearsal } = followed;
-            if let (Some(auditor), Some(feed)) = (&mut own.audit, logic.follower.session()) {
-                auditor.tell(&Record::Session { feed, run: session.run().into() });
+            let logged_on = link.talk(|stream| session.log_on(stream, plan.first_token));
+            logged_on.map_err(connect_failed)?;
+            match plan.feed.dialect {
+                FeedDialect::Sbe => {
+                    let followed = feed_start::follow(plan, stop, clock, &mut session, &mut link)?;
+                    let feed = followed.logic.follower.session();
+                    if let (Some(auditor), Some(feed)) = (&mut own.audit, feed) {
+                        auditor.tell(&Record::Session { feed, run: session.run().into() });
+                    }
+                    own.trade(link, followed, session)
+                }
+                FeedDialect::Json => {
+                    let followed =
+                        json_start::follow(plan, clock, &mut session, &mut link, &dialler)?;
+                    own.trade(link, followed, session)
+                }
             }
-            let stages = Stages::new(clock, logic, session);
-            own.run(
-                stream,
-                receiver,
-                stages,
-                rehearsal,
-                instrument,
-                |Stages { logic, orders, .. }| {
-                    let follower = &logic.follower;
-                    let following = Following {
-                        counts: *follower.counts(),
-                        before: logic.before,
-                        book_hash: follower.book_hash(),
-                        sequence: follower.sequence(),
-                    };
-                    let outcome = logic.outcome.as_ref();
-                    (Some(following), outcome.map(|outcome| outcome.finish(orders)))
-                },
-            )
         }
     }
 }
@@ -185,21 +193,20 @@ fn measure(
 fn subscribe_raw(
     plan: &TickPlan,
     raw: &RawPlan,
-    clock: Clock,
-    stream: &mut Connection,
+    link: &mut Link<'_>,
 ) -> Result<(DatagramReceiver, RawSession), TraderError> {
-    let receiver = DatagramReceiver::bind(plan.feed.listen, &receive_options(plan, None), clock)?;
+    let receiver = link.receive(plan, plan.feed.listen, None)?;
     let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
     let mut session = RawSession::new(raw);
     let address = receiver.local_addr().map_err(failed)?;
-    session.subscribe(stream, address).map_err(failed)?;
+    link.talk(|stream| session.subscribe(stream, address)).map_err(failed)?;
     Ok((receiver.harmed_by(plan.feed.inject), session))
 }
 
 /// The measuring thread's own state.
 struct Own<'a> {
     plan: &'a TickPlan,
-    dialler: &'a Dialler<'a>,
+    addresses: Option<Box<Addresses>>,
     stop: &'a AtomicBool,
     clock: Clock,
     is_shared: bool,
@@ -209,32 +216,55 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
+    /// Trades on a feed that is followed.
+    fn trade<F: FollowedBook>(
+        self,
+        link: Link<'_>,
+        followed: FollowedFeed<F>,
+        session: ExchangeSession,
+    ) -> Result<ThreadResult, TraderError> {
+        let FollowedFeed { receiver, logic, instrument, rehearsal } = followed;
+        let stages = Stages::new(self.clock, logic, session);
+        self.run(
+            link,
+            receiver,
+            stages,
+            rehearsal,
+            instrument,
+            |Stages { logic, orders, .. }| {
+                let follower = &logic.follower;
+                let following = Following {
+                    counts: follower.counts(),
+                    before: logic.before,
+                    book_hash: follower.hash(),
+                    sequence: follower.sequence(),
+                };
+                let outcome = logic.outcome.as_ref();
+                (Some(following), outcome.map(|outcome| outcome.finish(orders)))
+            },
+        )
+    }
+
     /// From the first tick to the last reply.
     fn run<M: TradingLogic, L: OrderSession>(
         self,
-        stream: Connection,
-        receiver: DatagramReceiver,
+        link: Link<'_>,
+        receiver: TickReceiver,
         stages: Stages<M, L>,
         rehearsal: Option<Rehearsal<M, L>>,
         instrument: u16,
         told: impl FnOnce(&Stages<M, L>) -> (Option<Following>, Option<MarketMaking>),
     ) -> Result<ThreadResult, TraderError> {
-        let Own { plan, dialler, stop, clock, is_shared, audit, shown, memory_locked } = self;
-        let backend = transport::backend(&plan.backend)?;
-        let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
-        let mut streams = backend.open_beside(clock, receiver.as_fd()).map_err(open_failed)?;
-        if plan.stamp_every > 0 {
-            streams = stamped::around(streams, clock, backend.row.spins);
-        }
-        let streams = dialler.around(streams, clock);
-        let mut streams = inject::around(streams, &plan.inject, clock);
-        let stream = streams.add(stream).map_err(open_failed)?;
+        let Own { plan, addresses, stop, clock, is_shared, audit, shown, memory_locked } = self;
+        let (streams, stream) = link.into_streams(plan, &receiver)?;
+        let stack = streams.stack();
         let samples = Samples::with_room(plan.samples_max);
-        let spins = backend.row.spins;
+        let spins = transport::backend(&plan.backend)?.row.spins;
         let parts = Parts {
             clock,
             is_shared,
             receiver,
+            followed: followed_state(plan),
             connection: OrderStream::new(streams, stream),
             spins,
             samples,
@@ -242,7 +272,9 @@ impl Own<'_> {
             trail: audit.map(|auditor| AuditTrail::new(auditor, instrument)),
             stamped: (plan.stamp_every > 0)
                 .then(|| StampedOrders::new(plan.stamp_every, plan.samples_max, clock)),
+            processor: ProcessorMeter::new(plan.exchange_process),
             shown,
+            addresses,
         };
         let mut ticks = TickLoop::new(stages, rehearsal, parts);
         // Book and samples exist now, and are accessed at random.
@@ -251,7 +283,16 @@ impl Own<'_> {
         host::thread::set_scheduling(plan.scheduling)?;
         let stopped = go_through(&mut ticks, plan, stop);
         let (following, market_making) = told(&ticks.stages);
-        Ok(finish(ticks, stopped, following, market_making, memory_locked))
+        let finished = finish(ticks, stopped, following, market_making, memory_locked);
+        Ok(ThreadResult { stack, ..finished })
+    }
+}
+
+/// The exchange's state that the trader's book must agree with.
+fn followed_state(plan: &TickPlan) -> FollowedState {
+    match plan.feed.dialect {
+        FeedDialect::Sbe => FollowedState::Orders,
+        FeedDialect::Json => FollowedState::Book { instrument_code: plan.instrument.clone() },
     }
 }
 
@@ -263,16 +304,22 @@ fn go_through<M: TradingLogic, L: OrderSession>(
 ) -> bool {
     let ns = |seconds: f64| Duration::from_secs_f64(seconds).as_nanos() as u64;
     let warm_up_ns = ns(plan.warm_up_seconds);
+    // Before this, parts of snapshots may have found no room while the memory above was made.
+    ticks.parts.receiver.count_drops();
     ticks.start(warm_up_ns, warm_up_ns + ns(plan.seconds));
     let mut stopped = false;
-    while !ticks.course.is_over() && ticks.failure.is_none() {
-        ticks.turn();
-        if stop.load(Ordering::Relaxed) && !stopped {
-            stopped = true;
-            ticks.break_off();
+    loop {
+        while !ticks.course.is_over() && ticks.failure.is_none() {
+            ticks.turn();
+            if stop.load(Ordering::Relaxed) && !stopped {
+                stopped = true;
+                ticks.break_off();
+            }
+        }
+        if stopped || !go_on(ticks, stop) {
+            return stopped;
         }
     }
-    stopped
 }
 
 fn finish<M: TradingLogic, L: OrderSession>(
@@ -284,7 +331,7 @@ fn finish<M: TradingLogic, L: OrderSession>(
 ) -> ThreadResult {
     let TickLoop { stages, parts, failure, course, usage, .. } = ticks;
     let Stages { logic, session, orders, mut counts, .. } = stages;
-    let ended_ns = parts.clock.now_ns();
+    let (ended_ns, processor_ns) = (parts.clock.now_ns(), parts.processor.used_ns());
     if let Some(shown) = parts.shown {
         shown.finish(ended_ns);
     }
@@ -309,6 +356,11 @@ fn finish<M: TradingLogic, L: OrderSession>(
     let is_odd = counts.unexpected > 0 || (counts.rejected > 0 && market_making.is_none());
     let complaint = session.first_complaint().filter(|_| is_odd);
     failures.extend(complaint.map(|what| format!("first complaint: {what}")));
+    let mut samples = parts.samples.into_all();
+    let outages = parts
+        .addresses
+        .map(|addresses| addresses.finish(&mut samples, &parts.clock, ended_ns))
+        .unwrap_or_default();
     let mut receiver = parts.receiver;
     ThreadResult {
         counts,
@@ -319,11 +371,15 @@ fn finish<M: TradingLogic, L: OrderSession>(
         failures,
         receiving: Receiving::of(&mut receiver),
         following,
+        followed: course.followed,
         market_making,
         description: course.description,
         memory_locked,
+        processor_ns,
+        stack: None,
         hold: parts.releases.map(|releases| releases.finish()),
-        samples: parts.samples.into_all(),
+        samples,
+        outages,
         stamped: parts.stamped.map(StampedOrders::finish),
     }
 }

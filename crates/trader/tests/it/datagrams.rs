@@ -315,10 +315,16 @@ fn between_two_clocks_the_bracket_holds_the_truth() {
         }
         let ways = ["forward.response", "forward.service", "reverse.service"];
         if shown == OneWay::Tenth {
-            // A bracket is as wide as a round trip, never a tenth of one way.
+            // A bracket is as wide as a round trip: a tenth of one way only where a busy machine
+            // lets most requests wait.
             for way in ways {
+                let Some(why) = between.withheld.get(way) else {
+                    let half_ns = totals[&format!("t.{way}")].value_at_quantile(0.5);
+                    let error_ns = between.errors_ns[way];
+                    assert!(10 * error_ns <= half_ns, "{way}: {error_ns} of {half_ns}");
+                    continue;
+                };
                 assert!(!totals.contains_key(&format!("t.{way}")), "{way}");
-                let why = &between.withheld[way];
                 assert!(why.contains("--one-way bracket"), "{why}");
             }
             continue;

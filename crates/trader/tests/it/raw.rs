@@ -207,7 +207,14 @@ fn ping_pong_has_service_time_and_cycle_only() {
 /// about 400 of them; in ping-pong only the one in flight per account.
 #[test]
 fn a_stall_is_felt_by_every_message_that_was_due() {
-    let stall = Duration::from_millis(200);
+    let assumption = "nothing but the stall holds a message up for 20 ms";
+    testing::quiet::or_doubled(assumption, |factor| {
+        stall_is_felt(Duration::from_millis(200) * factor)
+    });
+}
+
+fn stall_is_felt(stall: Duration) -> Result<(), String> {
+    let long_ns = stall.as_nanos() as u64 / 10;
     let slow = |load: Load| {
         let directory = tempfile::tempdir().unwrap();
         let server = server(Some((400, stall)));
@@ -220,13 +227,14 @@ fn a_stall_is_felt_by_every_message_that_was_due() {
                     .get(&format!("t.{name}.response"))
                     .or_else(|| totals.get(&format!("t.{name}.service")))
             })
-            .map(|values| values.count_between(20_000_000, u64::MAX))
+            .map(|values| values.count_between(long_ns, u64::MAX))
             .sum::<u64>()
     };
     let open = slow(open_load());
     assert!(open > 250, "{open} messages waited");
     let ping_pong = slow(Load { model: Model::PingPong, ..open_load() });
-    assert!(ping_pong <= 3, "{ping_pong} messages waited");
+    testing::unless!(ping_pong <= 3, "{ping_pong} messages waited");
+    Ok(())
 }
 
 /// More than any trader can send: the run ends a second after the end of the schedule.

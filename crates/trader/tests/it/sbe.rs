@@ -63,7 +63,7 @@ fn are_acknowledged(target: &str, wire: Wire, rate_per_second: f64, least: u64) 
             (load.sent, 0, 0, 0)
         );
         // The frames of the schema: heads of 14 bytes, and the blocks.
-        let bytes = MessageBytes { order: 134, order_reply: 130, cancel: 87, cancel_reply: 112 };
+        let bytes = MessageBytes { order: 150, order_reply: 130, cancel: 87, cancel_reply: 112 };
         assert_eq!(load.message_bytes, bytes);
         let logged = record::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap();
         let of = |tag: &str| logged[&format!("t.{tag}.service")].len();

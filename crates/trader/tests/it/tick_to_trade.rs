@@ -145,11 +145,8 @@ fn a_storm_of_garbage_is_counted_and_changes_nothing() {
         scope.spawn(|| {
             let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
             let mut random = clock::random::SplitMix64::new(1);
-            // Bounded.
-            for _ in 0..2_000 {
-                if is_over.load(Ordering::Relaxed) {
-                    return;
-                }
+            let deadline = clock::Deadline::after(Duration::from_secs(30));
+            while !is_over.load(Ordering::Relaxed) && !deadline.left().is_zero() {
                 let length = random.bits() as usize % 200;
                 let bytes: Vec<u8> = (0..length).map(|_| random.bits() as u8).collect();
                 // There may be no listener yet, or any more.
@@ -258,7 +255,8 @@ fn everything_is_told_to_the_audit_log() {
     assert_eq!(counts, [ticks, load.sent, load.sent, load.received]);
 }
 
-/// The exchange names its group, and the trader joins it.
+/// The exchange names its group, and the trader joins it. The snapshots that the group gets again
+/// and again are no faults.
 #[test]
 fn a_group_is_joined_where_the_exchange_names_one() {
     let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
@@ -274,13 +272,17 @@ fn a_group_is_joined_where_the_exchange_names_one() {
     if let Err(error) = DatagramReceiver::bind(group.into(), &options, clock) {
         testing::skip!(Multicast, "{error}");
     }
-    let end = exchange_with(Feed { reach, ..Feed::default() }, clock, FLOW, Inject::default());
+    let feed = Feed { reach, snapshot_seconds: 0.1, ..Feed::default() };
+    let end = exchange_with(feed, clock, FLOW, Inject::default());
     let mut plan = plan(directory.path(), &end.target, clock, FLOW);
     plan.feed.multicast = Some(interface);
     let led = follow(&plan);
     let tick = led.tick();
     assert!(led.result.complete, "{:?}", led.result);
-    assert_eq!((tick.gaps, tick.samples), (0, tick.datagrams), "{tick:?}");
+    // A trader that waits for its core loses datagrams, and closes the gap.
+    assert!(tick.gaps == 0 || tick.kernel_drops > 0, "{tick:?}");
+    assert_eq!(tick.samples, tick.datagrams, "{tick:?}");
+    assert!(tick.datagrams_not_needed > 0 && tick.faults.is_empty(), "{tick:?}");
     assert_eq!(tick.book_hash, tick.exchange_book_hash, "{tick:?}");
 }
 

@@ -7,8 +7,9 @@ use crate::json::{self, Fields, Object, Scanner, Slot, Text, bounded};
 use crate::request::raw_order::RawOrder;
 use crate::request::{
     ACCOUNT_ID_BYTES_MAX, API_TOKEN_BYTES_MAX, AmendOrder, CHANNEL_NAME_BYTES_MAX, CHANNELS_MAX,
-    CancelOrder, Channel, CreateOrder, Depth, INSTRUMENT_CODE_BYTES_MAX, InstrumentState,
-    KillSwitch, MassCancel, OrderStatus, Request, RequestError, SetInstrumentState, Side,
+    CancelOrder, Channel, CreateOrder, DeliveryClock, Depth, INSTRUMENT_CODE_BYTES_MAX,
+    InstrumentState, KillSwitch, MassCancel, OrderStatus, Request, RequestError,
+    SetInstrumentState, Side,
 };
 use std::net::SocketAddr;
 
@@ -32,6 +33,8 @@ struct RawRequest<'a> {
     action: Slot<Text<'a>>,
     from: Slot<i64>,
     count: Slot<i64>,
+    tick: Slot<i64>,
+    response_ns: Slot<i64>,
 }
 
 impl<'a> Fields<'a> for RawRequest<'a> {
@@ -55,6 +58,8 @@ impl<'a> Fields<'a> for RawRequest<'a> {
             "action" => value.text(&mut self.action),
             "from" => value.integer(&mut self.from),
             "count" => value.integer(&mut self.count),
+            "tick" => value.integer(&mut self.tick),
+            "response_ns" => value.integer(&mut self.response_ns),
             _ => value.skip(),
         }
     }
@@ -67,6 +72,7 @@ struct RawChannel<'a> {
     depth: Slot<Text<'a>>,
     instrument_code: Slot<Text<'a>>,
     stamp_every: Slot<i64>,
+    stamps: Slot<bool>,
 }
 
 impl<'a> Fields<'a> for RawChannel<'a> {
@@ -77,6 +83,7 @@ impl<'a> Fields<'a> for RawChannel<'a> {
             "depth" => value.text(&mut self.depth),
             "instrument_code" => value.text(&mut self.instrument_code),
             "stamp_every" => value.integer(&mut self.stamp_every),
+            "stamps" => value.boolean(&mut self.stamps),
             _ => value.skip(),
         }
     }
@@ -158,6 +165,7 @@ impl<'a> RawRequest<'a> {
             instrument_code: instrument_code(&mut self.instrument_code, "instrument_code")?,
             price: optional(&self.price, "price", decimal)?,
             amount: decimal(&self.amount, "amount")?,
+            delivery: delivery((&self.tick, "tick"), (&self.response_ns, "response_ns"))?,
             account_id: self.account_id()?,
         })
     }
@@ -247,6 +255,7 @@ impl<'a> RawChannel<'a> {
             depth: optional(&self.depth, "channels[].depth", depth)?,
             instrument_code,
             stamp_every: stamp_every.map_err(|_| MessageFault::WrongKind { field, expected })?,
+            stamps: self.stamps.take_optional("channels[].stamps")?,
         })
     }
 }
@@ -269,6 +278,23 @@ pub(crate) fn client_id(
 
 pub(crate) fn decimal(slot: &Slot<Text<'_>>, field: &'static str) -> Result<Decimal, MessageFault> {
     Decimal::parse(slot.get(field)?).map_err(|why| MessageFault::BadDecimal { field, why })
+}
+
+/// A tick and a response time, each with its name: both or none.
+pub(super) fn delivery(
+    (tick, tick_field): (&Slot<i64>, &'static str),
+    (response_ns, response_field): (&Slot<i64>, &'static str),
+) -> Result<Option<DeliveryClock>, MessageFault> {
+    if let (Slot::Absent, Slot::Absent) = (tick, response_ns) {
+        return Ok(None);
+    }
+    let natural = |slot: &Slot<i64>, field| {
+        let expected = "a number from 0";
+        u64::try_from(*slot.get(field)?).map_err(|_| MessageFault::WrongKind { field, expected })
+    };
+    let tick = natural(tick, tick_field)?;
+    let response_ns = natural(response_ns, response_field)?;
+    Ok(Some(DeliveryClock { tick, response_ns }))
 }
 
 /// A field that may be absent or null.

@@ -44,6 +44,13 @@ pub fn encode_subscribe(out: &mut Vec<u8>, channels: &[Channel<'_>]) {
             out.extend_from_slice(br#","stamp_every":"#);
             write_u64(out, every.into());
         }
+        if let Some(stamps) = channel.stamps {
+            out.extend_from_slice(if stamps {
+                br#","stamps":true"#
+            } else {
+                br#","stamps":false"#
+            });
+        }
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");
@@ -106,12 +113,7 @@ pub fn encode_create_order(out: &mut Vec<u8>, order: &CreateOrder<'_>) {
     write_decimal(out, br#","stop_price":""#, order.stop_price);
     write_decimal(out, br#","display_amount":""#, order.display_amount);
     write_text(out, br#","post_only":"#, order.post_only.map(|post_only| post_only.name()));
-    if let Some(DeliveryClock { tick, response_ns }) = order.delivery {
-        out.extend_from_slice(br#","tick":"#);
-        write_u64(out, tick);
-        out.extend_from_slice(br#","response_ns":"#);
-        write_u64(out, response_ns);
-    }
+    write_delivery(out, order.delivery);
     out.push(b'}');
     write_account(out, order.account_id.as_deref());
     out.push(b'}');
@@ -144,6 +146,7 @@ pub fn encode_amend_order(out: &mut Vec<u8>, amend: &AmendOrder<'_>) {
     write_string(out, amend.instrument_code.as_bytes());
     write_decimal(out, br#","price":""#, amend.price);
     write_decimal(out, br#","amount":""#, Some(amend.amount));
+    write_delivery(out, amend.delivery);
     write_account(out, amend.account_id.as_deref());
     out.push(b'}');
 }
@@ -175,6 +178,16 @@ pub fn encode_kill_switch(out: &mut Vec<u8>, kill: &KillSwitch<'_>) {
     write_boolean(out, kill.on);
     write_account(out, kill.account_id.as_deref());
     out.push(b'}');
+}
+
+#[inline]
+fn write_delivery(out: &mut Vec<u8>, delivery: Option<DeliveryClock>) {
+    if let Some(DeliveryClock { tick, response_ns }) = delivery {
+        out.extend_from_slice(br#","tick":"#);
+        write_u64(out, tick);
+        out.extend_from_slice(br#","response_ns":"#);
+        write_u64(out, response_ns);
+    }
 }
 
 fn write_account(out: &mut Vec<u8>, account_id: Option<&str>) {

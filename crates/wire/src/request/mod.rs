@@ -91,6 +91,9 @@ pub struct Channel<'a> {
     /// For `FEED`, from an operator: the exchange's kernel stamps one of so many datagrams on its
     /// way out; `None` or 0: none. `DESCRIBE` returns the stamps.
     pub stamp_every: Option<u32>,
+    /// For `BOOK`: whether the last message of each tick carries the exchange's stamps, and the
+    /// answer names the instrument's units; `None` changes nothing. The initial value is false.
+    pub stamps: Option<bool>,
 }
 
 impl<'a> Channel<'a> {
@@ -102,6 +105,7 @@ impl<'a> Channel<'a> {
             depth: None,
             instrument_code: None,
             stamp_every: None,
+            stamps: None,
         }
     }
 }
@@ -162,7 +166,8 @@ pub struct CreateOrder<'a> {
     pub account_id: Option<Cow<'a, str>>,
 }
 
-/// The delivery clock of an order: the tick that caused it, and the time since it had arrived.
+/// The delivery clock of an order or an amendment: the tick that caused it, and the time since it
+/// had arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryClock {
     /// The feed's number of that tick's last message.
@@ -229,6 +234,8 @@ pub struct AmendOrder<'a> {
     pub price: Option<Decimal>,
     /// The new open amount, regardless of earlier trades.
     pub amount: Decimal,
+    /// The tick that caused it, for an exchange with a delivery window.
+    pub delivery: Option<DeliveryClock>,
     /// One of the connection's authenticated accounts; `None`: the first.
     pub account_id: Option<Cow<'a, str>>,
 }

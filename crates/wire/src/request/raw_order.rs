@@ -2,8 +2,8 @@
 
 use crate::fault::MessageFault;
 use crate::json::{Fields, Scanner, Slot, Text, ValueKind};
-use crate::request::decode::{client_id, decimal, instrument_code, optional};
-use crate::request::{CreateOrder, DeliveryClock, PostOnly, Side, TimeInForce};
+use crate::request::decode::{client_id, decimal, delivery, instrument_code, optional};
+use crate::request::{CreateOrder, PostOnly, Side, TimeInForce};
 
 #[derive(Default)]
 pub(super) struct RawOrder<'a> {
@@ -75,24 +75,12 @@ impl<'a> RawOrder<'a> {
             stop_price: optional(&self.stop_price, "order.stop_price", decimal)?,
             display_amount: optional(&self.display_amount, "order.display_amount", decimal)?,
             post_only: optional(&self.post_only, "order.post_only", post_only)?,
-            delivery: self.delivery()?,
+            delivery: delivery(
+                (&self.tick, "order.tick"),
+                (&self.response_ns, "order.response_ns"),
+            )?,
             account_id,
         })
-    }
-
-    /// The order's tick and its response time: both or none.
-    fn delivery(&self) -> Result<Option<DeliveryClock>, MessageFault> {
-        if let (Slot::Absent, Slot::Absent) = (&self.tick, &self.response_ns) {
-            return Ok(None);
-        }
-        let natural = |slot: &Slot<i64>, field| {
-            let expected = "a number from 0";
-            u64::try_from(*slot.get(field)?)
-                .map_err(|_| MessageFault::WrongKind { field, expected })
-        };
-        let tick = natural(&self.tick, "order.tick")?;
-        let response_ns = natural(&self.response_ns, "order.response_ns")?;
-        Ok(Some(DeliveryClock { tick, response_ns }))
     }
 
     fn time_in_force(&self) -> Result<TimeInForce, MessageFault> {

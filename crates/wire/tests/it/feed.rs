@@ -39,6 +39,9 @@ fn requests_about_the_feed_have_their_golden_bytes() {
     let book = |name| Channel { instrument_code: Some("BTC_USDT".into()), ..Channel::named(name) };
     let channels = vec![feed(Depth::Levels), book("BOOK"), book("TRADES"), book("TOP")];
     same_request(vector!("subscribe_market_data.json"), Request::Subscribe { channels });
+    let stamped = br#"{"type":"SUBSCRIBE","channels":[{"name":"BOOK","instrument_code":"BTC_USDT","stamps":true}]}"#;
+    let channels = vec![Channel { stamps: Some(true), ..book("BOOK") }];
+    same_request(stamped, Request::Subscribe { channels });
     let stamped =
         br#"{"type":"SUBSCRIBE","channels":[{"name":"FEED","depth":"ORDERS","stamp_every":64}]}"#;
     let channels = vec![Channel { stamp_every: Some(64), ..feed(Depth::Orders) }];
@@ -94,10 +97,19 @@ fn subscriptions_name_everything() {
     let channels = vec![
         Subscription::Account { account_id: "3001".into(), name: "ORDERS".into() },
         Subscription::Feed(feed),
-        Subscription::MarketData { name, instrument_code },
+        Subscription::MarketData { name, instrument_code, units: None },
     ];
     let subscriptions = Reply::Subscriptions(Subscriptions { channels, time_ms: TIME_MS });
     let bytes = vector!("subscriptions_feed.json");
+    assert_eq!(decode_reply(bytes), Ok(subscriptions.clone()));
+    let mut out = Vec::new();
+    crate::properties::encode_reply(&mut out, &subscriptions);
+    assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(bytes));
+    let (name, instrument_code) = ("BOOK".into(), "BTC_USDT".into());
+    let units = Some([decimal("0.01"), decimal("0.00001")]);
+    let channels = vec![Subscription::MarketData { name, instrument_code, units }];
+    let subscriptions = Reply::Subscriptions(Subscriptions { channels, time_ms: TIME_MS });
+    let bytes = vector!("subscriptions_stamps.json");
     assert_eq!(decode_reply(bytes), Ok(subscriptions.clone()));
     let mut out = Vec::new();
     crate::properties::encode_reply(&mut out, &subscriptions);
@@ -176,8 +188,20 @@ fn market_data_has_its_golden_bytes() {
     };
     same(vector!("book_snapshot.json"), MarketData::Snapshot(snapshot));
     let (price, amount, side) = (decimal("64999.99"), decimal("0"), Side::Buy);
-    let gone = Level { instrument_code: code(), side, price, amount, feed_sequence, time_ms };
-    same(vector!("book.json"), MarketData::Level(gone));
+    let gone = Level {
+        instrument_code: code(),
+        side,
+        price,
+        amount,
+        feed_sequence,
+        time_ms,
+        stamps: None,
+    };
+    assert_eq!(decode_level(vector!("book.json")), Ok(Some(gone.clone())));
+    same(vector!("book.json"), MarketData::Level(gone.clone()));
+    let stamped = Level { stamps: Some([1_000, 2_000, 3_000]), ..gone };
+    assert_eq!(decode_level(vector!("book_stamps.json")), Ok(Some(stamped.clone())));
+    same(vector!("book_stamps.json"), MarketData::Level(stamped));
     let (side, amount, trade_id) = (Side::Sell, decimal("0.5"), 77);
     let instrument_code = code();
     let trade = Trade { instrument_code, trade_id, side, price, amount, feed_sequence, time_ms };
@@ -187,7 +211,11 @@ fn market_data_has_its_golden_bytes() {
     same(vector!("top.json"), MarketData::Top(top));
     let gap = Gap { channel: "BOOK".into(), instrument_code: code(), from: 1235, to: 1300 };
     same(vector!("gap.json"), MarketData::Gap(gap));
-    assert!(decode_market_data(br#"{"type":"BOOK","instrument_code":"A"}"#).is_err());
+    let partial = br#"{"type":"BOOK","instrument_code":"A"}"#;
+    assert!(decode_market_data(partial).is_err());
+    let fault = |text| decode_level(text).unwrap_err().0;
+    assert_eq!(fault(partial), MessageFault::Missing { field: "feed_sequence" });
+    assert_eq!(decode_level(vector!("gap.json")), Ok(None));
 }
 
 #[test]
@@ -199,8 +227,13 @@ fn notices_have_their_golden_bytes() {
         assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(bytes));
     };
     same(vector!("flow_started.json"), Notice::FlowStarted);
-    let ended =
-        FlowEnded { inputs: 40_000, datagrams: 39_990, messages: 61_234, feed_sequence: 69_959 };
+    let ended = FlowEnded {
+        inputs: 40_000,
+        datagrams: 39_990,
+        messages: 61_234,
+        feed_sequence: 69_959,
+        book_sequence: None,
+    };
     same(vector!("flow_ended.json"), Notice::FlowEnded(ended));
     let reason = "message 17 is too old to be sent again; ask for a snapshot".into();
     same(vector!("feed_refused.json"), Notice::FeedRejected { reason });
@@ -208,6 +241,7 @@ fn notices_have_their_golden_bytes() {
         depth: "ORDERS".to_owned(),
         sequence: 69_959,
         book_hash: "00f1e2d3c4b5a697".to_owned(),
+        instrument_code: None,
     };
     let description = Description {
         tool: "tickpath 0.1.0".to_owned(),

@@ -1,25 +1,29 @@
 //! An order session with tickpath's exchange: JSON in WebSocket text frames.
 
+use crate::load::addresses::PATIENCE;
+use crate::load::dialler::Dialler;
 use crate::session::codec::Codec;
 use crate::session::form::{Blanks, Form};
-use crate::session::web::{WebSession, nonce};
+use crate::session::standing;
+use crate::session::web::{STEP_PATIENCE, WebSession, nonce};
 use crate::strategy::OrderIntent;
-use crate::tick::session::{OrderSession, Request, StampedReply};
+use crate::tick::clock_source;
+use crate::tick::session::{Join, Joined, OrderSession, Request, StampedReply};
 use feed::RecoveryRequest;
 use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use transport::Connection;
-use wire::Decimal;
+use transport::Blocking;
 use wire::administration::{Description, Notice, decode_notice};
 use wire::frame::{Opcode, write_frame_with};
 use wire::reply::{self, FeedSubscription};
 use wire::request::{
-    self, AmendOrder, CancelOrder, Channel, CreateOrder, DeliveryClock, Depth, PostOnly,
-    TimeInForce, encode_amend_order, encode_authenticate, encode_cancel_order, encode_create_order,
+    self, AmendOrder, CancelOrder, Channel, CreateOrder, DeliveryClock, Depth, OrderStatus,
+    PostOnly, TimeInForce, encode_amend_order, encode_cancel_order, encode_create_order,
     encode_describe, encode_feed_replay, encode_feed_snapshot, encode_start_flow, encode_subscribe,
 };
+use wire::{ClientId, Decimal};
 
 /// One logged-on connection.
 pub(crate) struct ExchangeSession {
@@ -67,18 +71,13 @@ impl ExchangeSession {
 
     /// Makes a fresh connection ready to trade; replies will carry stamps. If the connection ends,
     /// the exchange cancels all open orders.
-    pub(crate) fn log_on(&mut self, stream: &mut Connection, token: u64) -> io::Result<()> {
-        let web = &mut self.web;
-        web.upgrade(stream)?;
-        let token = token.to_string();
-        web.send(stream, |out| encode_authenticate(out, &token, Some(true), Some(true)))?;
-        web.wait_for(stream, "AUTHENTICATE", |reply, _| {
-            matches!(reply, reply::Reply::Authenticated).then_some(())
-        })
+    pub(crate) fn log_on(&mut self, stream: &mut dyn Blocking, token: u64) -> io::Result<()> {
+        self.web.upgrade(stream)?;
+        self.web.authenticate(stream, token, [Some(true); 2])
     }
 
     /// Asks the exchange to describe itself.
-    pub(crate) fn describe(&mut self, stream: &mut Connection) -> io::Result<Box<Description>> {
+    pub(crate) fn describe(&mut self, stream: &mut dyn Blocking) -> io::Result<Box<Description>> {
         self.web.send(stream, encode_describe)?;
         self.web.wait_for(stream, "DESCRIBE", |_, text| match decode_notice(text) {
             Ok(Notice::Description(description)) => Some(description),
@@ -86,11 +85,19 @@ impl ExchangeSession {
         })
     }
 
+    /// Subscribes to reports of orders alone.
+    pub(crate) fn subscribe_orders(&mut self, stream: &mut dyn Blocking) -> io::Result<()> {
+        self.web.send(stream, |out| encode_subscribe(out, &[Channel::named("ORDERS")]))?;
+        self.web.wait_for(stream, "SUBSCRIBE", |reply, _| {
+            matches!(reply, reply::Reply::Subscriptions(_)).then_some(())
+        })
+    }
+
     /// Subscribes to reports of orders, and to the feed: at this address, or with the exchange's
     /// group. Its kernel stamps one of `stamp_every` datagrams on its way out (0: none).
     pub(crate) fn subscribe(
         &mut self,
-        stream: &mut Connection,
+        stream: &mut dyn Blocking,
         address: Option<SocketAddr>,
         stamp_every: u64,
     ) -> io::Result<FeedSubscription> {
@@ -118,7 +125,7 @@ impl ExchangeSession {
     /// Sends a request on a connection that still blocks.
     pub(crate) fn want(
         &mut self,
-        stream: &mut Connection,
+        stream: &mut dyn Blocking,
         want: RecoveryRequest,
     ) -> io::Result<()> {
         self.web.send(stream, |out| encode_want(want, out))
@@ -137,6 +144,8 @@ struct Forms {
     /// The same with a delivery clock.
     answer: [[Form; 2]; 2],
     amend: Form,
+    /// The same with a delivery clock.
+    amend_answer: Form,
     cancel: Form,
 }
 
@@ -157,22 +166,25 @@ impl Forms {
                 );
             })
         };
+        let amend = |is_answer: bool| {
+            Form::new(|out, Blanks { client_id, price, amount, delivery }| {
+                let amend = AmendOrder {
+                    client_id,
+                    new_client_id: None,
+                    instrument_code: instrument_code.clone(),
+                    price: Some(price),
+                    amount,
+                    delivery: is_answer.then_some(delivery),
+                    account_id: None,
+                };
+                encode_amend_order(out, &amend);
+            })
+        };
         Forms {
             enter: SIDES.map(|side| [enter(side, false, false), enter(side, true, false)]),
             answer: SIDES.map(|side| [enter(side, false, true), enter(side, true, true)]),
-            amend: Form::new(|out, Blanks { client_id, price, amount, .. }| {
-                let (price, instrument_code) = (Some(price), instrument_code.clone());
-                let (new_client_id, account_id) = (None, None);
-                let amend = AmendOrder {
-                    client_id,
-                    new_client_id,
-                    instrument_code,
-                    price,
-                    amount,
-                    account_id,
-                };
-                encode_amend_order(out, &amend);
-            }),
+            amend: amend(false),
+            amend_answer: amend(true),
             cancel: Form::new(|out, Blanks { client_id, .. }| {
                 let instrument_code = instrument_code.clone();
                 encode_cancel_order(
@@ -192,20 +204,30 @@ impl OrderSession for ExchangeSession {
         let mask = self.web.masks.next();
         let client_id = self.codec.client_ids.of(number);
         let (forms, delivery) = (&self.forms, self.delivery);
+        let clock = delivery.map(|DeliveryClock { tick, response_ns }| {
+            [tick, response_ns].map(|term| (term.cast_signed(), ONE))
+        });
         write_frame_with(out, Opcode::Text, Some(mask), |out| match *intent {
             OrderIntent::New { side, price_ticks, quantity_lots, to_rest } => {
                 let place = (side as usize, usize::from(to_rest));
                 let [price, amount] = terms(price_ticks, quantity_lots);
-                let Some(DeliveryClock { tick, response_ns }) = delivery else {
-                    let form = &forms.enter[place.0][place.1];
-                    return form.fill(out, client_id, &[price, amount]);
-                };
-                let form = &forms.answer[place.0][place.1];
-                let clock = [tick, response_ns].map(|term| (term.cast_signed(), ONE));
-                form.fill(out, client_id, &[price, amount, clock[0], clock[1]]);
+                match clock {
+                    None => forms.enter[place.0][place.1].fill(out, client_id, &[price, amount]),
+                    Some([tick, response_ns]) => {
+                        let terms = [price, amount, tick, response_ns];
+                        forms.answer[place.0][place.1].fill(out, client_id, &terms);
+                    }
+                }
             }
             OrderIntent::Amend { price_ticks, quantity_lots, .. } => {
-                forms.amend.fill(out, client_id, &terms(price_ticks, quantity_lots));
+                let [price, amount] = terms(price_ticks, quantity_lots);
+                match clock {
+                    None => forms.amend.fill(out, client_id, &[price, amount]),
+                    Some([tick, response_ns]) => {
+                        let terms = [price, amount, tick, response_ns];
+                        forms.amend_answer.fill(out, client_id, &terms);
+                    }
+                }
             }
             OrderIntent::Cancel { .. } => forms.cancel.fill(out, client_id, &[]),
         });
@@ -229,6 +251,27 @@ impl OrderSession for ExchangeSession {
             Request::Describe => encode_describe(out),
             Request::Feed(want) => encode_want(want, out),
         });
+    }
+
+    fn join(&mut self, join: &Join<'_>) -> io::Result<Joined> {
+        let Join { plan, target, feed, orders } = *join;
+        let dialler = Dialler::new(target, plan.tls.as_ref()).map_err(io::Error::other)?;
+        let mut stream = dialler.patient_for(PATIENCE).connect()?;
+        self.web = WebSession::new(target, nonce().into());
+        self.web.patience = PATIENCE;
+        self.log_on(&mut stream, plan.first_token)?;
+        let client_id = |number: &u64| ClientId::new(self.codec.client_ids.text(*number));
+        let asked = orders.iter().map(client_id).map(|client_id| {
+            client_id.map(|client_id| OrderStatus { client_id, account_id: None })
+        });
+        let asked: Vec<OrderStatus<'_>> =
+            asked.collect::<Result<_, _>>().map_err(io::Error::other)?;
+        let standings = standing::ask(&mut self.web, &mut stream, &asked)?;
+        // It has answered, and a large book takes time.
+        self.web.patience = STEP_PATIENCE;
+        let clock = clock_source::of_this_machine(&*self.describe(&mut stream)?);
+        self.subscribe(&mut stream, Some(feed), 0)?;
+        Ok(Joined { stream, standings, clock })
     }
 
     fn space(&mut self) -> &mut [u8] {

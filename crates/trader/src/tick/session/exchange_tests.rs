@@ -64,7 +64,7 @@ fn order_intents_are_encoded_in_the_exchanges_units() {
 }
 
 #[test]
-fn new_orders_carry_the_delivery_clock_that_was_set() {
+fn orders_and_amendments_carry_the_delivery_clock_that_was_set() {
     let intent =
         OrderIntent::New { side: Side::Buy, price_ticks: 100, quantity_lots: 1, to_rest: false };
     let clock = DeliveryClock { tick: 8725, response_ns: 12_345 };
@@ -74,6 +74,10 @@ fn new_orders_carry_the_delivery_clock_that_was_set() {
         let text = text_of(&mut session, &intent);
         let Ok(Request::CreateOrder(order)) = decode_request(&text) else { panic!() };
         assert_eq!((order.delivery, order.price), (delivery, Some(decimal("1"))));
+        let amend = OrderIntent::Amend { number: 0xabc, price_ticks: 100, quantity_lots: 1 };
+        let text = text_of(&mut session, &amend);
+        let Ok(Request::AmendOrder(amend)) = decode_request(&text) else { panic!() };
+        assert_eq!((amend.delivery, amend.price), (delivery, Some(decimal("1"))));
     }
 }
 
@@ -113,7 +117,7 @@ fn an_unknown_order_is_a_complaint_and_nonsense_ends_the_session() {
 fn notices_are_decoded() {
     assert!(matches!(decoded(r#"{"type":"FLOW_STARTED"}"#), Ok(Reply::FlowStarted)));
     let ended = r#"{"type":"FLOW_ENDED","inputs":1,"datagrams":2,"messages":3,"feed_sequence":77}"#;
-    assert!(matches!(decoded(ended), Ok(Reply::FlowEnded { sequence: 77 })));
+    assert!(matches!(decoded(ended), Ok(Reply::FlowEnded { sequence: 77, .. })));
     assert!(matches!(
         decoded(r#"{"type":"FEED_REFUSED","reason":"old"}"#),
         Ok(Reply::FeedRejected)

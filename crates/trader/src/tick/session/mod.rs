@@ -5,9 +5,15 @@ pub(super) mod exchange;
 pub(super) mod raw;
 
 use crate::session::codec::{ExecutionReport, OrderEvent, Reply};
+use crate::session::standing::Standing;
 use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrder, Pending};
+use clock::Clock;
 use feed::RecoveryRequest;
+use plan::process::ticks::TickPlan;
+use std::io;
+use std::net::SocketAddr;
+use transport::Connection;
 use wire::reply::DoneStatus;
 use wire::request::DeliveryClock;
 
@@ -40,6 +46,26 @@ pub(crate) enum Request {
     Feed(RecoveryRequest),
 }
 
+/// Another exchange to go on at.
+pub(crate) struct Join<'a> {
+    pub(crate) plan: &'a TickPlan,
+    /// `HOST:PORT`.
+    pub(crate) target: &'a str,
+    /// Where the feed is to go.
+    pub(crate) feed: SocketAddr,
+    /// The numbers of the orders to ask about.
+    pub(crate) orders: &'a [u64],
+}
+
+/// A connection to that exchange, logged on and subscribed.
+pub(crate) struct Joined {
+    pub(crate) stream: Connection,
+    /// The state of each order there.
+    pub(crate) standings: Vec<Standing>,
+    /// Its clock, if that is one of this machine.
+    pub(crate) clock: Option<Clock>,
+}
+
 /// One connection to an exchange, and its codec.
 pub(crate) trait OrderSession {
     /// Appends the message for order `number` to `out`.
@@ -55,6 +81,14 @@ pub(crate) trait OrderSession {
 
     /// Appends a request; a session that does not know it appends nothing.
     fn encode_request(&mut self, request: Request, out: &mut Vec<u8>);
+
+    /// Continues with a fresh connection to another exchange.
+    ///
+    /// # Errors
+    /// If that one does not answer as it should, or this session can't change.
+    fn join(&mut self, _join: &Join<'_>) -> io::Result<Joined> {
+        Err(io::Error::other("this session has one exchange"))
+    }
 
     /// Where the next bytes go; not empty.
     fn space(&mut self) -> &mut [u8];

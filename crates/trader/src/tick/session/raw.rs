@@ -5,9 +5,9 @@ use crate::session::web;
 use crate::strategy::OrderIntent;
 use crate::tick::session::{OrderSession, Request, StampedReply};
 use plan::process::ticks::RawPlan;
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
-use transport::Connection;
+use transport::Blocking;
 use transport::echo::ticker::{self as ticker, STAMPED_REPLY_BYTES};
 use transport::echo::{self, Inbound, Message};
 use wire::reply::DoneStatus;
@@ -35,7 +35,11 @@ impl RawSession {
     }
 
     /// Requests the datagrams, on a connection that still blocks.
-    pub(crate) fn subscribe(&mut self, stream: &mut Connection, to: SocketAddr) -> io::Result<()> {
+    pub(crate) fn subscribe(
+        &mut self,
+        stream: &mut dyn Blocking,
+        to: SocketAddr,
+    ) -> io::Result<()> {
         let SocketAddr::V4(to) = to else {
             return Err(io::Error::other("the raw ticker sends to IPv4 addresses alone"));
         };
@@ -97,7 +101,7 @@ impl OrderSession for RawSession {
                 stamps: ticker::stamps(body),
             }),
             ticker::START if message.sequence > 0 => Reply::FlowStarted,
-            ticker::ENDED => Reply::FlowEnded { sequence: message.sequence },
+            ticker::ENDED => Reply::FlowEnded { sequence: message.sequence, book_sequence: None },
             _ => {
                 let why = "the raw ticker did not begin: it sends to somebody else already";
                 self.complaint.get_or_insert_with(|| why.to_owned());

@@ -155,6 +155,7 @@ pub fn ticker(clock: Clock, flow: Flow, datagram_bytes: usize) -> End {
 pub fn plan(directory: &std::path::Path, target: &str, clock: Clock, flow: Flow) -> TickPlan {
     let file = |name: &str| directory.join(name).display().to_string();
     TickPlan {
+        exchange_process: None,
         subject: "t".into(),
         target: target.to_owned(),
         backend: "block".into(),

@@ -3,14 +3,21 @@
 //! `feed_sequence` is the number of the source message on the feed of
 //! [`crate::request::Depth::Levels`], so that a client of both can relate them.
 
+mod decode;
+
 use crate::decimal::Decimal;
 use crate::digits::{write_i64, write_u64};
 use crate::fault::MessageFault;
 use crate::json::string::write_string;
-use crate::reply::ReplyError;
+pub use crate::market_data::decode::decode_level;
+use crate::reply::{ReplyError, write_stamps};
 use crate::request::Side;
 use serde::Deserialize;
 use std::borrow::Cow;
+
+/// When the exchange's schedule meant the input that caused a tick, when the exchange acknowledged
+/// it, and when it published the tick: ns on the exchange's clock, as in the header of a datagram.
+pub type TickStamps = [u64; 3];
 
 /// A price and the amount shown there.
 pub type PriceAndAmount = (Decimal, Decimal);
@@ -71,6 +78,9 @@ pub struct Level<'a> {
     /// Milliseconds since 1970.
     #[serde(rename = "time")]
     pub time_ms: i64,
+    /// Only on the last message of a tick, and only if the subscription asked for stamps.
+    #[serde(default)]
+    pub stamps: Option<TickStamps>,
 }
 
 /// Two orders traded.
@@ -127,7 +137,7 @@ pub struct Gap<'a> {
     pub to: u64,
 }
 
-/// Decodes market data. Not for a hot path, which should read the feed.
+/// Decodes market data. A hot path decodes its `BOOK`s with [`decode_level`].
 ///
 /// # Errors
 /// If it is not JSON, or not one of these messages.
@@ -180,6 +190,14 @@ pub fn encode_level(out: &mut Vec<u8>, level: &Level<'_>) {
     write_kind(out, br#"{"type":"BOOK""#, &level.instrument_code);
     write_side_and_price(out, level.side, level.price, level.amount);
     write_end(out, level.feed_sequence, level.time_ms);
+    if let Some(stamps) = &level.stamps {
+        encode_tick_stamps(out, stamps);
+    }
+}
+
+/// Adds stamps to a `BOOK` that ends `out`, so that the last of them can be taken after all else.
+pub fn encode_tick_stamps(out: &mut Vec<u8>, stamps: &TickStamps) {
+    write_stamps(out, stamps);
 }
 
 /// Appends a `TRADE`.

@@ -1,0 +1,85 @@
+//! The market data that a trader follows, and the book that it keeps by it. One implementation for
+//! each dialect of the feed.
+//!
+//! See docs/decisions/038-ticks-over-json.md.
+
+mod datagrams;
+pub(crate) mod json;
+
+use crate::tick::releases::Publication;
+use feed::{Book, Counts, RecoveryRequest};
+
+/// A decoded datagram, or message of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tick {
+    /// The number of its last message.
+    pub(crate) number: u64,
+    pub(crate) messages: u16,
+    /// Length of the datagram, or of the JSON of all messages of the tick.
+    pub(crate) bytes: usize,
+    pub(crate) kind: Kind,
+    pub(crate) intended_ns: u64,
+    /// 0 if the exchange doesn't tell.
+    pub(crate) acknowledged_ns: u64,
+    pub(crate) published_ns: u64,
+}
+
+/// Kinds of datagrams and messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// New messages in sequence: the strategy sees the tick.
+    Live,
+    /// Live messages that were known already, or wait for others, or are not the tick's last.
+    NotNow,
+    Replay,
+    Snapshot,
+    Heartbeat,
+}
+
+/// A book that follows the exchange's. No I/O and no clock.
+pub(crate) trait FollowedBook {
+    /// Whether something comes at least ten times a second, so that silence is a fault.
+    const HAS_HEARTBEATS: bool;
+
+    /// When a datagram with new ticks was published; `None` if it has none, or can't be held.
+    fn publication(&self, _message: &[u8]) -> Option<Publication> {
+        None
+    }
+
+    /// Decodes a message, checks its number and applies it. `None` if it is not one of the feed's.
+    fn take(&mut self, message: &[u8]) -> Option<Tick>;
+
+    /// The book of an instrument.
+    fn book(&self, instrument: u16) -> Option<&Book>;
+
+    /// The next request to the feed, if one is needed.
+    fn wants(&mut self) -> Option<RecoveryRequest> {
+        None
+    }
+
+    /// The exchange rejected the request.
+    fn request_rejected(&mut self) {}
+
+    /// The request had no effect for so long that it must be lost.
+    fn again(&mut self) {}
+
+    /// Another exchange's feed follows, which begins with a snapshot.
+    fn change_exchange(&mut self) {}
+
+    /// The number of the last message applied.
+    fn sequence(&self) -> u64;
+
+    /// Whether no known message is missing.
+    fn is_in_sync(&self) -> bool;
+
+    /// Why the book can't follow any more.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
+
+    /// A hash of what it follows, as the exchange describes it.
+    fn hash(&self) -> u64;
+
+    /// Its counts.
+    fn counts(&self) -> Counts;
+}
