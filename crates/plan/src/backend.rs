@@ -43,6 +43,14 @@ pub const AF_XDP: Backend = Backend {
     spins: true,
 };
 
+/// AF_XDP, as a way to copy datagrams: the received frame becomes one of the copies.
+pub const AF_XDP_IN_PLACE: Backend = Backend {
+    name: "af_xdp_in_place",
+    about: "copies datagrams over AF_XDP as root; the received frame becomes the last copy; keeps \
+            its core busy",
+    spins: true,
+};
+
 /// DPDK: a poll-mode driver without the kernel's stack.
 pub const DPDK: Backend = Backend {
     name: "dpdk",
@@ -57,7 +65,7 @@ pub const XDP: Backend = Backend {
     spins: false,
 };
 /// The ways of a replicator to copy datagrams.
-pub const REPLICATORS: [Backend; 4] = [SPIN, BLOCK, AF_XDP, XDP];
+pub const REPLICATORS: [Backend; 5] = [SPIN, BLOCK, AF_XDP, AF_XDP_IN_PLACE, XDP];
 
 /// The backends below the kernel: they have no sockets, and listen and connect by themselves.
 pub const BELOW: [Backend; 2] = [AF_XDP, DPDK];
@@ -84,6 +92,12 @@ pub fn stamps(name: &str) -> bool {
 /// itself.
 pub fn is_below(name: &str) -> bool {
     BELOW.iter().any(|backend| backend.name == name)
+}
+
+/// Whether a backend, or a replicator's way, of that name uses a network interface without the
+/// kernel's sockets, which takes CAP_NET_ADMIN.
+pub fn needs_net_admin(name: &str) -> bool {
+    is_below(name) || [AF_XDP_IN_PLACE.name, XDP.name].contains(&name)
 }
 
 /// There is no backend of that name.

@@ -1,6 +1,6 @@
 //! A scenario with all defaults: the tables of every kind, of which the kind's own are read.
 
-use crate::backend::UnknownBackend;
+use crate::backend::{self, UnknownBackend};
 use crate::process::ticks::FeedPlan;
 use crate::range::OutOfRange;
 use crate::tables::endpoint::Probes;
@@ -174,6 +174,13 @@ impl Scenario {
     /// The backend of the replicator in front of a subject of `fan-out`.
     pub fn replicator<'a>(&'a self, subject: &'a Subject) -> &'a str {
         if subject.replicator.is_empty() { &self.exchange.backend } else { &subject.replicator }
+    }
+
+    /// Whether an end or a replicator has a backend that takes CAP_NET_ADMIN.
+    pub fn needs_net_admin(&self) -> bool {
+        let subjects = self.subject.iter();
+        let names = subjects.flat_map(|one| [one.backend.as_str(), self.replicator(one)]);
+        names.chain([self.exchange.backend.as_str()]).any(backend::needs_net_admin)
     }
 
     /// Whether the subject with that index speaks TLS.

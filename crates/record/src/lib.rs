@@ -8,6 +8,7 @@
 pub mod audited;
 pub mod between;
 pub mod bulk;
+pub mod codec;
 pub mod comparison;
 pub mod cost;
 pub mod delivery;

@@ -75,7 +75,8 @@ impl KernelStamped {
 pub struct Outage {
     /// When the client gave up the connection, ns after the begin of the measured part.
     pub lost_ns: u64,
-    /// From the last answer before to the first answer after, ns.
+    /// From the last answer before to the first answer after, ns; from tick to tick for a trader
+    /// that follows a feed. Without any after it, to the end of the run.
     pub silence_ns: u64,
     /// From giving up the connection until logged on at the next exchange, ns.
     pub connecting_ns: u64,
@@ -175,6 +176,9 @@ pub struct Load {
     /// empty where both ends have sockets of the kernel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<String>,
+    /// Cost of the client's codec, of each run in order; empty where the client does not say it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub codec: Vec<crate::codec::CodecRun>,
     /// Bulk flows beside the requests, of each run in order; empty without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bulk: Vec<crate::bulk::BulkRun>,

@@ -92,7 +92,8 @@ impl Subject {
         let same_way = same_backend && self.wrapper == subject.wrapper;
         let same_place = self.cores == subject.cores && self.scheduling == subject.scheduling;
         let same_bytes = self.tls == subject.tls && self.dialect == subject.dialect;
-        self.is_floor() && same_way && same_place && same_bytes
+        let same_feed = self.feed == subject.feed;
+        self.is_floor() && same_way && same_place && same_bytes && same_feed
     }
 
     fn is_bare_of(&self, floor: &Subject) -> bool {

@@ -96,6 +96,10 @@ pub struct Subject {
     /// orders. For a floor: its messages were as long as those.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dialect: String,
+    /// Dialect of the market data that it follows: `json`; empty for SBE and for all that follows
+    /// none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub feed: String,
     /// The cores of its exchange and of its measuring thread, in this order.
     #[serde(default)]
     pub cores: Vec<usize>,
@@ -264,6 +268,20 @@ pub struct RunRecord {
     pub size_fit: Option<crate::size_fit::SizeFit>,
     /// The subjects in the order of the scenario, then `floor`, then `hiccup`.
     pub subjects: Vec<Subject>,
+    /// Subjects of the scenario that can't run on this machine; nothing was measured of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// A subject that can't run on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Unavailable {
+    /// Its name.
+    pub subject: String,
+    /// The reason, and what to try.
+    pub why: String,
 }
 
 /// A search, before the runs, for the highest rate that the cores carry.

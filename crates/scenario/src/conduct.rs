@@ -10,7 +10,7 @@ use plan::scenario::{BARE, FLOOR, Scenario};
 use plan::tables::engine::Engine;
 use plan::tables::load::Model;
 use plan::tables::subject::Dialect;
-use plan::tables::ticks::Network;
+use plan::tables::ticks::{FeedDialect, Network};
 use record::RateSearch;
 use record::directory::cannot_write;
 use record::engine::EMPTY_DISPATCH;
@@ -217,6 +217,8 @@ pub(crate) struct Entrant {
     pub wrapper: Vec<String>,
     /// The dialect of its orders. For a floor: its messages are as long as its subject's.
     pub dialect: Dialect,
+    /// The dialect of the market data that it follows.
+    pub feed: FeedDialect,
     /// It is a floor or the bare echo: raw bytes without an exchange.
     pub is_floor: bool,
     /// It is the bare echo below a floor.
@@ -250,6 +252,7 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &ScenarioCores) -> Vec<Entrant
             has_tls: scenario.has_tls(index),
             wrapper: subject.wrapper.clone(),
             dialect: subject.dialect,
+            feed: subject.feed,
             is_floor: false,
             is_bare: false,
         })
@@ -291,7 +294,8 @@ fn bare_of(floors: &[Entrant]) -> impl Iterator<Item = Entrant> + '_ {
 /// One floor for each combination of backend, wrapper, cores, class and message length.
 fn floors(entrants: &[Entrant]) -> Vec<Entrant> {
     let mut floors: Vec<Entrant> = Vec::new();
-    for entrant in entrants {
+    // The raw ticker sends datagrams, which are no floor of a connection.
+    for entrant in entrants.iter().filter(|entrant| entrant.feed == FeedDialect::Sbe) {
         let same = |floor: &Entrant| {
             let of = |one: &Entrant| (one.scheduling, one.has_tls, one.dialect);
             (&floor.backend, &floor.wrapper, &floor.cores, of(floor))

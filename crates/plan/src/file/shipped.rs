@@ -30,6 +30,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("net-pps", include_str!("../../../../scenarios/net-pps.toml")),
     ("fan-out", include_str!("../../../../scenarios/fan-out.toml")),
     ("fan-out-ways", include_str!("../../../../scenarios/fan-out-ways.toml")),
+    ("tick-dialects", include_str!("../../../../scenarios/tick-dialects.toml")),
     ("tick-to-trade", include_str!("../../../../scenarios/tick-to-trade.toml")),
     ("tick-to-trade-replay", include_str!("../../../../scenarios/tick-to-trade-replay.toml")),
     ("tick-to-trade-burst", include_str!("../../../../scenarios/tick-to-trade-burst.toml")),

@@ -271,6 +271,19 @@ fn errors_say_what_why_and_what_to_try() {
             "subject.rust.dialect = sbe-udp: the kernel stamps orders over TCP only; set load.stamp_every = 0"
         ],
     );
+    for (set, why) in [
+        ("tls=true", "no TLS"),
+        ("feed.hold_us=5", "only datagrams can be held"),
+        ("feed.inject.drop_every=9", "only datagrams can be harmed"),
+        ("strategy.name=market-making", "its own orders"),
+        ("audit.enabled=true", "set audit.enabled = false"),
+        ("load.stamp_every=9", "set load.stamp_every = 0"),
+        ("exchange.delivery_window_us=9", "set exchange.delivery_window_us = 0"),
+    ] {
+        let error = Scenario::find("tick-dialects", &[set.to_owned()]).unwrap_err().to_string();
+        let named = error.starts_with("subject.json.feed = json: ");
+        assert!(named && error.contains(why), "{set}: {error}");
+    }
     complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
     complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
     let error = Scenario::find("no-such", &[]).unwrap_err().to_string();

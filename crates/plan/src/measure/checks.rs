@@ -130,8 +130,8 @@ fn takes_messages(scenario: &Scenario, key: &str, name: &str) -> Result<(), OutO
     if !backend::is_below(name) {
         return Ok(());
     }
-    let carries = matches!(scenario.kind, Measure::Orders | Measure::Network);
-    let why = "it carries orders, and requests of network scenarios: take another backend";
+    let carries = matches!(scenario.kind, Measure::Orders | Measure::Ticks | Measure::Network);
+    let why = "it carries orders, ticks, and requests of network scenarios: take another backend";
     require(carries, key, name, why)?;
     let has_interface = !scenario.exchange.start || scenario.network == Network::Veth;
     let why =

@@ -175,6 +175,10 @@ impl Measurement for Orders {
             let why = "a session has one account; set load.connections = load.accounts";
             require(scenario.load.connections == scenario.load.accounts, &key, name, why)?;
         }
+        let keys = &scenario.load.keys;
+        let signs = keys.is_empty() || subject.dialect == Dialect::Fix;
+        let why = "only Logons of FIX are signed; set each subject's dialect = \"fix\"";
+        require(signs, "load.keys", keys, why)?;
         if matches!(subject.dialect, Dialect::Fix | Dialect::SbeUdp) {
             check_port(scenario, subject)?;
         }

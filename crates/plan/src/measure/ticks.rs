@@ -3,12 +3,13 @@
 use crate::backend;
 use crate::measure::checks;
 use crate::measure::measurement::{Measurement, Words};
-use crate::range::{require, within};
+use crate::range::{OutOfRange, require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::segments::{FEED_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
+use crate::tables::strategy::StrategyName;
 use crate::tables::subject::Subject;
-use crate::tables::ticks::{Pace, TRACE_MAX};
+use crate::tables::ticks::{FeedDialect, Pace, TRACE_MAX, json_limit};
 use clock::schedule::Arrival;
 use record::tick::{INTERVALS, STAGES};
 
@@ -36,6 +37,7 @@ impl Measurement for Ticks {
             "subject.scheduling",
             "subject.backend",
             "subject.tls",
+            "subject.feed",
             "subject.inject",
         ]
     }
@@ -70,7 +72,9 @@ impl Measurement for Ticks {
     /// Both ends look at two sockets in turn, and no read call can sleep on both.
     fn has_bare(&self, scenario: &Scenario) -> bool {
         let spins = |subject: &Subject| backend::find(&subject.backend).is_ok_and(|one| one.spins);
-        scenario.exchange.start && scenario.subject.iter().all(spins)
+        // The bare loop has sockets of the kernel.
+        let has_sockets = !checks::is_below(scenario);
+        scenario.exchange.start && has_sockets && scenario.subject.iter().all(spins)
     }
 
     fn has_schedule(&self, scenario: &Scenario) -> bool {
@@ -104,7 +108,15 @@ impl Measurement for Ticks {
 
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
         checks::client(scenario, subject)?;
-        Ok(checks::stamps(scenario, subject)?)
+        checks::stamps(scenario, subject)?;
+        let (every, name) = (scenario.load.stamp_every, &scenario.exchange.backend);
+        let stamps = every == 0 || !scenario.exchange.start || !backend::is_below(name);
+        let why = format!(
+            "the exchange's kernel stamps the datagrams that pass it, and {name} goes past it: set 0, \
+             or exchange.backend=spin"
+        );
+        require(stamps, "load.stamp_every", every, why)?;
+        Ok(check_json(scenario, subject)?)
     }
 
     fn words(&self) -> Words {
@@ -121,6 +133,24 @@ impl Measurement for Ticks {
             ])
         }
     }
+}
+
+/// Checks that a subject that follows JSON is asked for what it can do.
+fn check_json(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> {
+    if subject.feed != FeedDialect::Json {
+        return Ok(());
+    }
+    let limit = json_limit([
+        scenario.tls || subject.tls,
+        scenario.feed.hold_us > 0,
+        scenario.feed.harm().is_some(),
+        scenario.strategy.name == StrategyName::MarketMaking,
+        scenario.audit.enabled,
+        scenario.load.stamp_every > 0,
+        scenario.exchange.delivery_window_us > 0,
+        backend::is_below(&subject.backend),
+    ]);
+    require(limit.is_none(), &checks::key_of(subject, "feed"), "json", limit.unwrap_or_default())
 }
 
 /// The time between two bursts of ticks; 0 where ticks don't arrive in bursts.

@@ -7,3 +7,8 @@ pub mod fan_out;
 pub mod ipc;
 pub mod orders;
 pub mod ticks;
+
+/// The addresses of a list that commas separate.
+fn targets(list: &str) -> Vec<&str> {
+    list.split(',').map(str::trim).collect()
+}

@@ -2,6 +2,7 @@
 //! of any language (clients/CONTRACT.md).
 
 use crate::faults::{DatagramHarm, Inject};
+use crate::process::targets;
 use crate::range::{OutOfRange, require};
 use crate::tables::load::{Load, check_seconds};
 use crate::tables::network::Protocol;
@@ -159,7 +160,7 @@ pub struct OrdersPlan {
 impl OrdersPlan {
     /// The addresses at which the exchange may be.
     pub fn targets(&self) -> Vec<&str> {
-        self.target.split(',').map(str::trim).collect()
+        targets(&self.target)
     }
 
     /// Checks the parts of a plan that may be wrong.

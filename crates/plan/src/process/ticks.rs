@@ -1,12 +1,16 @@
 //! The plan of a trader that follows a feed: one subject, one run, as JSON from `tickpath run`. Its
 //! key `feed` distinguishes it from an [`OrdersPlan`](crate::process::orders::OrdersPlan).
 
+use crate::backend;
 use crate::faults::{DatagramHarm, Inject};
+use crate::process::targets;
 use crate::range::{OutOfRange, require, within};
 use crate::tables::load::{check_instrument, check_seconds};
 use crate::tables::one_way::OneWay;
-use crate::tables::strategy::StrategyPlan;
-use crate::tables::ticks::{DATAGRAM_BYTES_MAX, HOLD_US_MAX, RECEIVE_BUFFER_BYTES_MAX};
+use crate::tables::strategy::{StrategyName, StrategyPlan};
+use crate::tables::ticks::{
+    DATAGRAM_BYTES_MAX, FeedDialect, HOLD_US_MAX, RECEIVE_BUFFER_BYTES_MAX, json_limit,
+};
 use crate::trust::Trust;
 use clock::Clock;
 use host::scheduling::Scheduling;
@@ -21,7 +25,8 @@ pub const SAMPLES_MAX: usize = record::tick::samples::SAMPLES_MAX as usize;
 pub struct TickPlan {
     /// The subject's name: the first part of the tags in the .hlog.
     pub subject: String,
-    /// `HOST:PORT` of the exchange.
+    /// `HOST:PORT` of the exchange; several, separated by commas: go on at another one when it is
+    /// lost.
     pub target: String,
     /// A name of [`crate::backend::BACKENDS`].
     pub backend: String,
@@ -39,6 +44,9 @@ pub struct TickPlan {
     pub warm_up_seconds: f64,
     /// Length of the measured part. The flow lasts for both.
     pub seconds: f64,
+    /// The exchange's process, if it runs on this machine: its processor time is counted too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_process: Option<u32>,
     /// The clock of the stamps: the exchange's, if both ends are on one machine. Without one the
     /// trader calibrates its own.
     #[serde(default)]
@@ -89,6 +97,8 @@ pub struct TickPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FeedPlan {
+    /// Its dialect. With JSON only `kernel_stamps` and `levels_max` of what follows mean anything.
+    pub dialect: FeedDialect,
     /// `IP:PORT` that the trader binds and, for unicast, names to the exchange; port 0: any free
     /// one.
     pub listen: SocketAddr,
@@ -116,6 +126,7 @@ pub struct FeedPlan {
 impl Default for FeedPlan {
     fn default() -> FeedPlan {
         FeedPlan {
+            dialect: FeedDialect::Sbe,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             multicast: None,
             receive_buffer_bytes: 8 << 20,
@@ -162,6 +173,21 @@ fn default_samples() -> usize {
 }
 
 impl TickPlan {
+    /// The addresses at which the exchange may be.
+    pub fn targets(&self) -> Vec<&str> {
+        targets(&self.target)
+    }
+
+    /// Whether a trader with this plan can go on at another address.
+    fn can_change(&self) -> bool {
+        let is_simple = self.strategy.name == StrategyName::Trigger && self.raw.is_none();
+        is_simple
+            && self.feed.dialect == FeedDialect::Sbe
+            && self.feed.multicast.is_none()
+            && self.feed.hold_ns == 0
+            && self.stamp_every == 0
+    }
+
     /// Checks the parts of a plan that may be wrong.
     ///
     /// # Errors
@@ -170,6 +196,13 @@ impl TickPlan {
         self.inject.check()?;
         check_seconds(self.warm_up_seconds, self.seconds)?;
         check_instrument("instrument", &self.instrument)?;
+        require(
+            self.targets().len() == 1 || self.can_change(),
+            "target",
+            &self.target,
+            "several addresses need strategy.name = \"trigger\", a unicast feed of SBE, \
+             feed.hold_us = 0 and load.stamp_every = 0",
+        )?;
         within("samples_max", self.samples_max, 1..=SAMPLES_MAX, "there is room for {}")?;
         let FeedPlan { receive_buffer_bytes, instruments, orders_max, levels_max, .. } = self.feed;
         let bytes = 1..=RECEIVE_BUFFER_BYTES_MAX;
@@ -199,6 +232,19 @@ impl TickPlan {
             let bytes = 1..=DATAGRAM_BYTES_MAX as u64;
             within("raw.datagram_bytes", raw.datagram_bytes, bytes, "{} bytes")?;
         }
+        if self.feed.dialect == FeedDialect::Json {
+            let limit = json_limit([
+                self.tls.is_some(),
+                self.feed.hold_ns > 0,
+                !self.feed.inject.is_none(),
+                self.strategy.name == StrategyName::MarketMaking,
+                self.audit.is_some(),
+                self.stamp_every > 0,
+                false,
+                backend::is_below(&self.backend),
+            ]);
+            require(limit.is_none(), "feed.dialect", "json", limit.unwrap_or_default())?;
+        }
         self.strategy.check()
     }
 }
@@ -206,10 +252,10 @@ impl TickPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::strategy::StrategyName;
 
     fn plan() -> TickPlan {
         TickPlan {
+            exchange_process: Some(4711),
             subject: "rust".into(),
             target: "127.0.0.1:8888".into(),
             backend: "spin".into(),
@@ -276,7 +322,16 @@ mod tests {
         assert!(bad(|plan| plan.strategy.side = "buy".into()).contains("BUY or SELL"));
         assert!(bad(|plan| plan.strategy.amount = "0".into()).contains("above 0"));
         assert!(bad(|plan| plan.strategy.requote_ticks = 0.0).contains("0.001"));
+        let json = bad(|plan| plan.feed.dialect = FeedDialect::Json);
+        assert!(json.contains("feed.dialect = json: an audit log"), "{json}");
         let raw = RawPlan { datagram_bytes: 0, order_bytes: 1, reply_bytes: 1, bare: false };
+        assert!(
+            bad(|plan| {
+                plan.target = "a:1,b:2".into();
+                plan.strategy.name = StrategyName::MarketMaking;
+            })
+            .contains("several addresses need strategy.name")
+        );
         let floor = TickPlan { raw: Some(raw), ..plan() };
         assert!(floor.check().unwrap_err().to_string().contains("65507"));
     }

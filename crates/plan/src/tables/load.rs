@@ -84,6 +84,9 @@ pub struct Load {
     pub amount: String,
     /// The first account's token; the next accounts have the next numbers.
     pub first_token: u64,
+    /// For FIX: a TOML file with a table `keys` of accounts and their secrets, which sign the
+    /// Logons in place of tokens as passwords; empty: none.
+    pub keys: String,
     /// The kernel stamps one of so many orders, and its cancel, on its way out and its reply on the
     /// way in; 0: none.
     pub stamp_every: u64,
@@ -110,6 +113,7 @@ impl Default for Load {
             price: "1".to_owned(),
             amount: "1".to_owned(),
             first_token: 3001,
+            keys: String::new(),
             stamp_every: 0,
         }
     }

@@ -4,6 +4,7 @@ use crate::faults::Inject;
 use crate::tables::fan_out::SendOrder;
 use crate::tables::network::Placement;
 use crate::tables::replica::{Failure, Replicate};
+use crate::tables::ticks::FeedDialect;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,8 @@ pub struct Subject {
     /// Dialect of its orders: `json`, `sbe`, `sbe-udp` or `fix`. A client that lacks it ends with
     /// an error.
     pub dialect: Dialect,
+    /// For `tick`: dialect of the market data that it follows, `sbe` or `json`.
+    pub feed: FeedDialect,
     /// Whether the exchange that is started for it has a journal, and a follower.
     pub replicate: Replicate,
     /// How that exchange is lost in the middle of the measured part.
@@ -92,6 +95,7 @@ impl Default for Subject {
             wrapper: Vec::new(),
             tls: false,
             dialect: Dialect::Json,
+            feed: FeedDialect::Sbe,
             replicate: Replicate::Off,
             failure: Failure::None,
             placement: Placement::Baseline,

@@ -95,6 +95,48 @@ pub enum Transport {
     Multicast,
 }
 
+/// The dialect of market data that a trader follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeedDialect {
+    /// SBE in datagrams, order by order.
+    #[default]
+    Sbe,
+    /// JSON in WebSocket text frames, price by price.
+    Json,
+}
+
+impl FeedDialect {
+    /// Its name in scenarios and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            FeedDialect::Sbe => "sbe",
+            FeedDialect::Json => "json",
+        }
+    }
+}
+
+/// Limits of a trader that follows JSON, each with its remedy, in the order of [`json_limit`].
+const JSON_LIMITS: [&str; 8] = [
+    "the connection of market data has no TLS; set tls = false",
+    "only datagrams can be held; set feed.hold_us = 0",
+    "only datagrams can be harmed; leave feed.inject out",
+    "a market maker needs to know its own orders in the book, and JSON shows prices alone; set \
+     strategy.name = \"trigger\"",
+    "an audit log numbers ticks by the feed of orders, and JSON has the numbers of prices; set \
+     audit.enabled = false",
+    "the kernel stamps the departure of datagrams only; set load.stamp_every = 0",
+    "orders name the tick that they answer by the feed of orders; set \
+     exchange.delivery_window_us = 0",
+    "market data as JSON comes over a socket of the kernel; set the backend to spin",
+];
+
+/// The reason why a trader can't follow JSON, if there is one: by TLS, a hold, harm to datagrams, a
+/// market maker, an audit log, stamps of departures, a delivery window, a backend below the kernel.
+pub fn json_limit(asked: [bool; 8]) -> Option<&'static str> {
+    JSON_LIMITS.into_iter().zip(asked).find_map(|(why, is_asked)| is_asked.then_some(why))
+}
+
 /// `[feed]` of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -175,6 +175,7 @@ pub fn load(loads: &[Load]) -> Load {
         processor: Processor::of_all(loads),
         packets_dropped: packets_dropped(loads),
         stacks: stacks(loads),
+        codec: loads.iter().flat_map(|load| load.codec.clone()).collect(),
         bulk: loads.iter().flat_map(|load| load.bulk.clone()).collect(),
         engine: loads.iter().flat_map(|load| load.engine.clone()).collect(),
         fan_out: loads.iter().flat_map(|load| load.fan_out.clone()).collect(),

@@ -167,14 +167,18 @@ pub struct Tick {
     pub messages_replayed: u64,
     /// How often the book was built from a snapshot, including the first time.
     pub snapshots: u64,
+    /// Datagrams of snapshots and replays since the first tick that brought nothing new: a group's
+    /// snapshots, and answers that came twice. They are no fault, but the trader reads them.
+    pub datagrams_not_needed: u64,
     /// Faults of datagrams, by kind: `truncated`, `unknown_template`, `future_version`, `garbage`,
     /// `old_sequence`, …
     pub faults: BTreeMap<String, u64>,
-    /// Datagrams that the kernel dropped because the receive buffer was full.
+    /// Datagrams that the kernel dropped since the flow's start because the receive buffer was
+    /// full; over `af_xdp` and `dpdk` frames of feed and orders that found no room in a ring.
     pub kernel_drops: u64,
     /// The size of the kernel's receive buffer, bytes: twice the requested size if the kernel
-    /// granted it.
-    pub receive_buffer_bytes: u64,
+    /// granted it; `None` below the kernel, where frames wait in rings.
+    pub receive_buffer_bytes: Option<u64>,
     /// The kernel's receive stamps: `software`, `hardware`, or empty without.
     pub kernel_stamps: String,
     /// Decisions to order that the trader's own risk rejected, by reason.

@@ -6,7 +6,7 @@ use crate::text::words::{self, cell, cores, gateways, interval, shown, title};
 use maud::{Markup, html};
 use record::measure::Measure;
 use record::runtime::Runtime;
-use record::{Load, RunRecord, Series, Subject};
+use record::{Load, RunRecord, Series, Subject, Unavailable};
 use stats::PERCENTILES;
 
 /// `p99_9` as a person writes it.
@@ -39,6 +39,13 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
                     @for subject in &record.subjects {
                         @for (index, series) in shown(subject).enumerate() {
                             (row(record, subject, series, index == 0, &columns))
+                        }
+                    }
+                    @for Unavailable { subject, why } in &record.unavailable {
+                        tr class="group" {
+                            th scope="row" { (subject) }
+                            td { (words::UNAVAILABLE) }
+                            td class="text" colspan=(columns.count()) { (why) }
                         }
                     }
                 }
@@ -74,6 +81,11 @@ impl Columns {
             percentiles: all().map(figures).max().unwrap_or(0),
             has_interval: all().any(|series| !series.interval.is_empty()),
         }
+    }
+
+    /// Columns behind the name of a series.
+    fn count(&self) -> usize {
+        self.percentiles + 2 + if self.has_interval { 2 } else { 0 }
     }
 
     fn percentiles(&self) -> impl Iterator<Item = &'static (&'static str, f64)> {

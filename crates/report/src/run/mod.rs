@@ -3,6 +3,7 @@
 mod between;
 mod between_zones;
 mod bulk;
+mod codec;
 pub(crate) mod context;
 mod core_matrix;
 mod engine;

@@ -3,8 +3,8 @@
 use crate::page;
 use crate::plot::{curves, ladder, over_time};
 use crate::run::{
-    between, between_zones, bulk, context, core_matrix, engine, fan_out, figures, holds, intensity,
-    noise, outages, tick,
+    between, between_zones, bulk, codec, context, core_matrix, engine, fan_out, figures, holds,
+    intensity, noise, outages, tick,
 };
 use crate::text::words;
 use maud::{Markup, html};
@@ -31,6 +31,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         @if !words::is_noise(record) { (figures::latencies(record)) }
         (holds::section(record))
         (engine::section(record))
+        @if let Some(codecs) = codec::grid(record) { (codecs.section()) }
         @if let Some(bulk) = bulk::grid(record) { (bulk.section()) }
         @if let Some(losses) = outages::grid(record) { (losses.section()) }
         @if let Some(packets) = between_zones::grid(record) { (packets.section()) }

@@ -2,7 +2,6 @@
 
 use crate::run::between;
 use crate::run::between_zones;
-use crate::run::bulk;
 use crate::run::core_matrix;
 use crate::run::engine;
 use crate::run::fan_out;
@@ -12,11 +11,12 @@ use crate::run::noise;
 use crate::run::outages;
 use crate::run::over_floor::{self, AddedSeries};
 use crate::run::tick;
+use crate::run::{bulk, codec};
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{count, rate, short_ns};
 use crate::text::terminal::{Terminal, shortened, wrap};
 use crate::text::words::{self, cell, interval, not_checked, shown, title};
-use record::{Percentiles, RunRecord};
+use record::{Percentiles, RunRecord, Unavailable};
 use stats::PERCENTILES;
 
 /// Columns of a subject's name.
@@ -35,6 +35,9 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
         false => core_matrix::text(&mut out, record),
     }
     engine::text(&mut out, record);
+    if let Some(codecs) = codec::grid(record) {
+        codecs.text(&mut out);
+    }
     if let Some(bulk) = bulk::grid(record) {
         bulk.text(&mut out);
     }
@@ -175,7 +178,14 @@ fn latencies(out: &mut Terminal, record: &RunRecord) {
             rows.push(row);
         }
     }
-    let notes = words::marks(record.subjects.iter().flat_map(words::shown)).into_iter().collect();
+    let mut notes: Vec<String> =
+        words::marks(record.subjects.iter().flat_map(words::shown)).into_iter().collect();
+    for Unavailable { subject, why } in &record.unavailable {
+        let mut row = vec![shortened(subject, NAME_WIDTH), words::UNAVAILABLE.to_owned()];
+        row.resize(head.len(), "-".to_owned());
+        rows.push(row);
+        notes.push(format!("{subject} {}: {why}.", words::UNAVAILABLE));
+    }
     Grid { head, rows, notes, more_names: 1, ..Grid::default() }.text(out);
 }
 

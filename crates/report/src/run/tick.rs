@@ -264,11 +264,11 @@ fn lines(record: &RunRecord) -> Vec<String> {
             "" => "the kernel stamped nothing: network_in and ingest are one stage".to_owned(),
             how => format!("the kernel's receive stamps are {how}"),
         };
-        lines.push(format!(
-            "{name}: receive buffer {} MiB; {stamps}; {}",
-            mebibytes(first.receive_buffer_bytes),
-            time(&worst_time(ticks))
-        ));
+        let buffer = match first.receive_buffer_bytes {
+            None => "no receive buffer of the kernel".to_owned(),
+            Some(bytes) => format!("receive buffer {} MiB", mebibytes(bytes)),
+        };
+        lines.push(format!("{name}: {buffer}; {stamps}; {}", time(&worst_time(ticks))));
         let audits: Vec<&Audit> = ticks.iter().filter_map(|tick| tick.audit.as_ref()).collect();
         lines.extend(audit(name, &audits, ticks.iter().map(|tick| tick.samples).sum()));
     }

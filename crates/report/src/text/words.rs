@@ -210,6 +210,9 @@ fn two_speeds(record: &RunRecord) -> Option<String> {
     ))
 }
 
+/// Said in the row of a subject that can't run on this machine.
+pub(crate) const UNAVAILABLE: &str = "cannot run";
+
 /// How many runs count, and how many don't.
 pub(crate) fn runs(record: &RunRecord) -> String {
     let left_out = match record.left_out.len() {

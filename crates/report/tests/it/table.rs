@@ -46,6 +46,17 @@ fn record(change: impl FnOnce(&mut RunRecord)) -> RunRecord {
 }
 
 #[test]
+fn a_subject_that_cannot_run_is_a_row_with_its_reason() {
+    let why = "the replicator failed: no rights".to_owned();
+    let one = record::Unavailable { subject: "xdp".to_owned(), why };
+    let table = report::table(&record(|record| record.unavailable = vec![one]), 200);
+    let row = table.lines().find(|line| line.starts_with("xdp")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..4], ["xdp", "cannot", "run", "-"]);
+    assert!(table.contains("xdp cannot run: the replicator failed: no rights."), "{table}");
+}
+
+#[test]
 fn a_rate_that_was_found_is_said() {
     let found = |carried, missed| {
         let search = record::RateSearch {

@@ -71,7 +71,7 @@ fn trader() -> Subject {
         messages: 61_000,
         datagram_bytes: 96,
         kernel_stamps: "software".to_owned(),
-        receive_buffer_bytes: 16 << 20,
+        receive_buffer_bytes: Some(16 << 20),
         samples: 40_000,
         book_hash: "00aa".to_owned(),
         exchange_book_hash: "00aa".to_owned(),

@@ -11,6 +11,7 @@ use host::Cores;
 use noise::hiccup;
 use plan::Scenario;
 use plan::tables::subject::Dialect;
+use plan::tables::ticks::FeedDialect;
 use plan::tables::ticks::Network;
 use record::directory::hlog;
 use record::hlog::Totals;
@@ -18,7 +19,7 @@ use record::machine::{self, Machine};
 use record::merge::pooling::{self, Judging};
 use record::noise::Noise;
 use record::size_fit::SizeFit;
-use record::{self, Kind, LeftOutRun, Load, RunRecord, SCHEMA, Subject, Verdict};
+use record::{self, Kind, LeftOutRun, Load, RunRecord, SCHEMA, Subject, Unavailable, Verdict};
 use record::{over_floor, regimes};
 use serde_json::Value;
 use stats::percentiles;
@@ -41,6 +42,7 @@ pub(crate) struct Parts<'a> {
     pub path: &'a Path,
     pub runs: &'a [Run],
     pub left_out: Vec<LeftOutRun>,
+    pub unavailable: Vec<Unavailable>,
     pub warnings: Vec<String>,
     pub machine: &'a Machine,
     pub clock: Clock,
@@ -115,6 +117,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         disturber: largest::largest(conduct, parts.entrants, runs),
         size_fit: size_fit(scenario, &subjects),
         subjects,
+        unavailable: parts.unavailable,
     }
 }
 
@@ -183,6 +186,10 @@ fn subject(entrant: &Entrant, parts: &Parts, spread: bool, warnings: &mut Vec<St
         wrapper: entrant.wrapper.clone(),
         dialect: match entrant.dialect {
             Dialect::Json => String::new(),
+            other => other.name().to_owned(),
+        },
+        feed: match entrant.feed {
+            FeedDialect::Sbe => String::new(),
             other => other.name().to_owned(),
         },
         cores: placed.exchange.iter().chain(&entrant.cores).copied().collect(),

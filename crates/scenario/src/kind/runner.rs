@@ -22,6 +22,15 @@ pub(crate) trait Runner: Sync {
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError>;
 
+    /// Why an entrant can't run on this machine, found out before anything is measured; `None` if
+    /// nothing speaks against it.
+    ///
+    /// # Errors
+    /// If it can't be found out.
+    fn unavailable(&self, _launch: &Launch) -> Result<Option<String>, ConductError> {
+        Ok(None)
+    }
+
     /// The rules of integrity for its subjects.
     fn rules(&self) -> &'static [RuleCheck];
 

@@ -1,5 +1,6 @@
 //! Carries a scenario out: site -> stage -> one run -> one entrant -> record.
 
+pub(crate) mod availability;
 mod entrant;
 mod settle;
 pub(crate) mod site;

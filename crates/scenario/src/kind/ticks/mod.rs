@@ -20,6 +20,7 @@ use crate::launch::observer::Observer;
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
 use ::plan::Scenario;
+use ::plan::process::ticks::TickPlan;
 use ::plan::tables::strategy::StrategyName;
 use record::Verdict;
 use record::tick::Tick;
@@ -100,7 +101,10 @@ fn follow(
         (true, Some(lengths)) => Some(raw(lengths, launch.entrant.is_bare)),
         (true, None) => return Err(launch.failed("no message lengths are known yet".to_owned())),
     };
-    let plan = plan_of(launch, &ready, raw_plan, teller.wants_seconds());
+    let plan = TickPlan {
+        exchange_process: exchange.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
+        ..plan_of(launch, &ready, raw_plan, teller.wants_seconds())
+    };
     let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
     let start = ready.clock.map(Moment::now);
     let client = launch.start_client("trade", &plan)?;

@@ -98,6 +98,7 @@ pub fn tick_plan(scenario: &Scenario, index: usize, target: String) -> TickPlan 
         first_token: Load::default().first_token,
         warm_up_seconds: scenario.warm_up_seconds,
         seconds: scenario.seconds,
+        exchange_process: None,
         clock: None,
         one_way: scenario.one_way,
         hlog: String::new(),
@@ -107,6 +108,7 @@ pub fn tick_plan(scenario: &Scenario, index: usize, target: String) -> TickPlan 
         scenario: scenario.name.clone(),
         progress: false,
         feed: FeedPlan {
+            dialect: subject.feed,
             listen: SocketAddr::from((own, 0)),
             multicast: (feed.transport == Transport::Multicast).then_some(own),
             receive_buffer_bytes: feed.receive_buffer_bytes,

@@ -177,7 +177,10 @@ pub(crate) fn flow(evidence: &Evidence) -> Outcome {
 /// (socket(7)), limited to an int.
 pub(crate) fn receive_buffer(evidence: &Evidence) -> Outcome {
     of_feed(evidence, |evidence, tick| {
-        let (got, asked) = (tick.receive_buffer_bytes, evidence.asked.receive_buffer_bytes);
+        let asked = evidence.asked.receive_buffer_bytes;
+        let Some(got) = tick.receive_buffer_bytes else {
+            return not_applicable("no datagrams wait in a buffer of the kernel");
+        };
         let why = format!(
             "asked for a receive buffer of {asked} bytes the kernel set aside {got}, of which half are for what is in \
              datagrams; without CAP_NET_ADMIN it gives no more than net.core.rmem_max: sysctl -w \
@@ -215,7 +218,7 @@ mod tests {
         Tick {
             datagrams: 1_000,
             samples: 900,
-            receive_buffer_bytes: 8_192,
+            receive_buffer_bytes: Some(8_192),
             book_hash: "aa".to_owned(),
             exchange_book_hash: "aa".to_owned(),
             audit: Some(Audit::default()),
@@ -290,7 +293,7 @@ mod tests {
         assert_eq!(broken(|tick, _| tick.samples_not_adding_up = 1), ["stages"]);
         assert_eq!(broken(|tick, _| tick.samples_out_of_order = 1), ["stages"]);
         assert_eq!(broken(|tick, _| tick.samples = 0), ["stages"]);
-        assert_eq!(broken(|tick, _| tick.receive_buffer_bytes = 8_191), ["receive_buffer"]);
+        assert_eq!(broken(|tick, _| tick.receive_buffer_bytes = Some(8_191)), ["receive_buffer"]);
         assert_eq!(
             broken(|tick, _| tick.audit = Some(Audit { lost: 1, ..Audit::default() })),
             ["audit"]
