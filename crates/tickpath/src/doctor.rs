@@ -11,11 +11,14 @@ use anyhow::Context;
 use clock::Clock;
 use host::thread::allowed;
 use host::{Cores, Root, Topology, capture};
+use plan::Scenario;
 
 /// Threads that `run` places: the exchange's and the client's.
 const ENDS: usize = 2;
 
 pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<u8> {
+    let scenario = arguments.scenario.as_ref().map(|name| Scenario::find(name, &arguments.set));
+    let scenario = scenario.transpose()?;
     let root = Root::system();
     let usable = allowed()?;
     let wanted = match &arguments.cores {
@@ -31,6 +34,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<u8> {
     let machine = capture(&root, &clock, pair);
     let seen = Inspection {
         watched: Some(watched),
+        needs_net_admin: scenario.is_some_and(|scenario| scenario.needs_net_admin()),
         real_time: Some(ask_for_real_time()),
         ..Inspection::read(&root, machine, &cores, &usable)
     };

@@ -28,8 +28,10 @@ pub(crate) fn run(
         return datagrams(arguments, &threads, clock, stop);
     }
     let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
-    let ticker = plant::ticker(&arguments.market_data, clock)?;
-    let entrance = Entrance::new(arguments, threads, None, (limits, clock), None)?;
+    let device = transport::backend(&arguments.backend)?.shared_device();
+    let ticker = plant::ticker(&arguments.market_data, clock, device.as_ref())?;
+    let device = device.filter(|_| ticker.is_some());
+    let entrance = Entrance::new(arguments, threads, None, (limits, clock), (None, device))?;
     let Some(mut ticker) = ticker else {
         listen(entrance, &mut Echo::default(), None, stop)?;
         return Ok(DONE);
@@ -82,7 +84,7 @@ fn bare(
     let listener = bind(&arguments.listen)?;
     host::thread::set_scheduling(threads.scheduling)?;
     say_ready(listener.local_addr()?, &FirstLine::of(clock))?;
-    match plant::ticker(&arguments.market_data, clock)? {
+    match plant::ticker(&arguments.market_data, clock, None)? {
         None => bare::serve(&listener, spins, stop)?,
         Some(mut ticker) => bare::serve_ticks(&listener, &mut ticker, stop)?,
     }

@@ -10,9 +10,9 @@ use crate::fix::{FixThread, Shared};
 use crate::plant;
 use crate::process::{self, FirstLine, bind, die_with, raise_descriptors, say, say_ready};
 use crate::recovered::tell_recovery;
-use crate::replicate;
+use crate::replicate::{self, FollowerTls};
 use crate::sbe_udp::{self, SbeUdp};
-use crate::secure::Secure;
+use crate::secure::{Secure, reload};
 use crate::security_log;
 use crate::snapshots::Snapshots;
 use crate::standby::{self, Turn};
@@ -30,6 +30,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::Streams;
+use transport::datagram::SharedDevice;
 use transport::gateway::{self, HoldOnEntry};
 use transport::inject;
 use transport::serve::{self, Rejections, Service, serve};
@@ -52,7 +53,10 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
 
 fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let secure = Secure::new(&arguments.tls, &arguments.listen)?;
-    let stop = Secure::stop_flag(secure.as_ref())?;
+    let primaries = standby::acceptor(arguments)?;
+    let follower_tls = FollowerTls::new(arguments)?;
+    let others = [primaries.clone().map(reload), follower_tls.as_ref().map(FollowerTls::reload)];
+    let stop = Secure::stop_flag(secure.as_ref(), others.into_iter().flatten())?;
     let threads = Threads::new(arguments)?;
     let clock = clock(arguments)?;
     // First the core, so that memory comes from its NUMA node.
@@ -64,7 +68,8 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     }
     // Before a standby waits, so that it finds out at its start whether it could take over.
     let config = config(arguments, &threads, clock)?;
-    let taken_over = match standby::wait(arguments, &stop, &threads.journal)? {
+    let device = config.feed_device.clone();
+    let taken_over = match standby::wait(arguments, primaries, &stop, &threads.journal)? {
         Turn::Exchange(taken_over) => taken_over,
         Turn::Stopped => return Ok(DONE),
     };
@@ -76,13 +81,16 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
-    let shipper = replicate::start(arguments, &exchange, fence.is_some(), &threads.journal)?;
+    let (has_taken_over, cores) = (fence.is_some(), &threads.journal);
+    let shipper =
+        replicate::start(arguments, &exchange, follower_tls.as_ref(), has_taken_over, cores)?;
     let allowed = threads.allowed.clone();
     let mut entrance =
-        Entrance::new(arguments, threads, secure.as_ref(), (limits, clock), clients)?;
+        Entrance::new(arguments, threads, secure.as_ref(), (limits, clock), (clients, device))?;
     let shared = Shared {
         clock,
         exchange: entrance.address,
+        instruments: exchange.instruments(),
         secure: secure.as_ref(),
         stop: stop.clone(),
         allowed,
@@ -202,7 +210,9 @@ fn config(
     let feed_allowed = arguments.market_data.feed_allow.clone();
     let failed_logins = Some(security_log::start()?);
     let delivery_window_us = arguments.market_data.delivery_window_us;
-    let config = Config { feed_allowed, failed_logins, delivery_window_us, ..config };
+    let device = transport::backend(&arguments.backend)?.shared_device();
+    let feed_device = device.filter(|_| feed.is_some());
+    let config = Config { feed_allowed, feed_device, failed_logins, delivery_window_us, ..config };
     Ok(Config { journal, replay_inputs_max, feed, flow, process, clock, ..config })
 }
 
@@ -308,13 +318,13 @@ pub(crate) struct Entrance {
 
 impl Entrance {
     /// Binds last: a start that fails for another reason takes no address from anybody. A standby
-    /// has reserved its address.
+    /// has reserved its address; with a feed and no sockets of the kernel both share a device.
     pub(crate) fn new(
         arguments: &ExchangeArguments,
         threads: Threads,
         secure: Option<&Secure>,
         (limits, clock): (serve::Limits, Clock),
-        reserved: Option<OwnedFd>,
+        (reserved, device): (Option<OwnedFd>, Option<SharedDevice>),
     ) -> anyhow::Result<Entrance> {
         let inject = Inject::from_words(&arguments.inject)?;
         raise_descriptors(limits.connections_max as u64);
@@ -322,7 +332,7 @@ impl Entrance {
         let hold = entry_hold::of(arguments)?;
         let udp = arguments.sbe_udp.as_deref().map(SbeUdp::bind).transpose()?;
         let streams = match &udp {
-            None => open(arguments, threads, secure, clock, hold.clone()),
+            None => open(arguments, threads, (secure, device), clock, hold.clone()),
             Some(udp) => udp.open(&arguments.backend, clock),
         };
         let streams =
@@ -372,7 +382,7 @@ fn listen_below(streams: &mut dyn Streams, address: &str) -> anyhow::Result<Sock
 fn open(
     arguments: &ExchangeArguments,
     threads: Threads,
-    secure: Option<&Secure>,
+    (secure, device): (Option<&Secure>, Option<SharedDevice>),
     clock: Clock,
     hold: Option<HoldOnEntry>,
 ) -> anyhow::Result<Box<dyn Streams>> {
@@ -386,7 +396,10 @@ fn open(
     }
     let acceptor = secure.map(Secure::acceptor);
     if arguments.gateways == 0 {
-        let streams = backend.open(clock)?;
+        let streams = match device {
+            None => backend.open(clock)?,
+            Some(device) => device.streams(clock),
+        };
         return Ok(match acceptor {
             None => streams,
             acceptor => tls::around(streams, acceptor, clock),

@@ -5,8 +5,9 @@ use crate::process::{bind, raise_descriptors};
 use crate::secure::Secure;
 use anyhow::{Context, bail};
 use clock::Clock;
-use exchange::{Limits, Tokens};
-use fix_gateway::{Counts, Login, Settings, is_signed_with};
+use exchange::{Instruments, Limits, Tokens};
+use fix::signature::is_signed_with;
+use fix_gateway::{Counts, Login, Security, Settings};
 use serde_json::{Value, json};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -28,6 +29,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) clock: Clock,
     /// Where the exchange listens.
     pub(crate) exchange: SocketAddr,
+    pub(crate) instruments: &'a Instruments,
     pub(crate) secure: Option<&'a Secure>,
     pub(crate) stop: Arc<AtomicBool>,
     /// The cores that the process was started with.
@@ -43,7 +45,7 @@ impl FixThread {
         let (Some(listen), Some(store)) = (&arguments.fix.fix, &arguments.fix.fix_store) else {
             return Ok(None);
         };
-        let Shared { clock, exchange, secure, stop, allowed } = shared;
+        let Shared { clock, exchange, instruments, secure, stop, allowed } = shared;
         std::fs::create_dir_all(store).with_context(|| {
             format!("cannot make the folder of --fix-store {}", store.display())
         })?;
@@ -51,10 +53,10 @@ impl FixThread {
             Some(path) => Tokens::read(path)?,
             None => Tokens::Any,
         };
-        let settings = settings(arguments, store, tokens);
-        // A session has a connection to its client, one to the exchange, and a file.
+        let settings = settings(arguments, store, tokens, securities(instruments));
+        // A session has a connection to its client, two to the exchange, and a file.
         let connections_max = settings.limits.connections_max as u64;
-        raise_descriptors(connections_max + 3 * connections_max);
+        raise_descriptors(connections_max + 4 * connections_max);
         let backend = match &arguments.fix.fix_backend {
             None => transport::backend(&arguments.backend)?,
             Some(name) => transport::backend(name).context("--fix-backend")?,
@@ -92,12 +94,18 @@ impl FixThread {
     }
 }
 
-fn settings(arguments: &ExchangeArguments, store: &Path, tokens: Tokens) -> Settings {
+fn settings(
+    arguments: &ExchangeArguments,
+    store: &Path,
+    tokens: Tokens,
+    securities: Vec<Security>,
+) -> Settings {
     let limits = Limits::default();
     Settings {
         comp_id: arguments.fix.fix_comp_id.clone(),
         store: store.to_owned(),
         login: Box::new(move |logon| login(&tokens, logon)),
+        securities,
         limits: fix_gateway::Limits {
             connections_max: arguments.connections_max.unwrap_or(limits.connections_max),
             failed_login_ns: (limits.failed_login_seconds * 1e9) as u64,
@@ -105,6 +113,17 @@ fn settings(arguments: &ExchangeArguments, store: &Path, tokens: Tokens) -> Sett
             ..fix_gateway::Limits::default()
         },
     }
+}
+
+/// The instruments of the exchange, as FIX lists them.
+fn securities(instruments: &Instruments) -> Vec<Security> {
+    let security = |instrument: &exchange::Instrument| Security {
+        symbol: instrument.code.clone(),
+        tick: instrument.tick,
+        lot: instrument.lot,
+        amount_min: instrument.amount(instrument.quantity_lots_min),
+    };
+    instruments.all().iter().map(security).collect()
 }
 
 /// The account of a Logon: by its password, which is the token, or by its signature with it.

@@ -19,7 +19,7 @@ pub(crate) fn gateway(arguments: &GatewayArguments) -> anyhow::Result<u8> {
     let scheduling: Scheduling = arguments.scheduling.parse()?;
     let backend = transport::backend(&arguments.backend)?;
     let secure = Secure::new(&arguments.tls, &arguments.listen)?;
-    let stop = Secure::stop_flag(secure.as_ref())?;
+    let stop = Secure::stop_flag(secure.as_ref(), None)?;
     let unreachable = security_log::start_unreachable()?;
     // First the core, so that memory comes from its NUMA node.
     if let Some(core) = arguments.core {

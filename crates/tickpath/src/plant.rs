@@ -11,7 +11,7 @@ use plan::process::exchange::{FlowPlan, PublishPlan};
 use plan::tables::ticks::{DURATION_SHARE_MIN, Pace as FlowPace};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
-use transport::datagram::{DatagramSender, Recipients, SendOptions};
+use transport::datagram::{DatagramSender, Recipients, SendOptions, SharedDevice};
 use transport::echo::ticker::{TickerEcho, TickerSettings};
 
 /// Puts a plan's feed and flow in the place of arguments.
@@ -45,9 +45,11 @@ pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Fee
 }
 
 /// The raw datagrams in the feed's place, if there is to be one: as many as inputs, at their pace.
+/// They leave by `device` if the connections have no sockets of the kernel.
 pub(crate) fn ticker(
     arguments: &MarketDataArguments,
     clock: Clock,
+    device: Option<&SharedDevice>,
 ) -> anyhow::Result<Option<TickerEcho>> {
     let Some(reach) = reach(arguments)? else { return Ok(None) };
     let mut options = SendOptions::default();
@@ -57,7 +59,10 @@ pub(crate) fn ticker(
         recipients.group = Some(group);
     }
     let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let sender = DatagramSender::bind(any, &options)?;
+    let sender = match device {
+        None => DatagramSender::bind(any, &options)?,
+        Some(device) => DatagramSender::below(device.clone()),
+    };
     let settings = TickerSettings {
         datagram_bytes: arguments.feed_bytes,
         rate_per_second: arguments.flow_rate,

@@ -32,6 +32,9 @@ pub(crate) fn tell_recovery(exchange: &Exchange) {
             recovery.inputs, recovery.client_orders
         );
     }
+    if recovery.flow_inputs > 0 {
+        eprintln!("the flow goes on after its first {} inputs", recovery.flow_inputs);
+    }
     if recovery.orders_without_client_id > 0 {
         eprintln!(
             "warning: {} open orders are from an earlier version, whose journals have no client ids: \

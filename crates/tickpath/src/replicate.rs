@@ -3,6 +3,7 @@
 use crate::cli::{ExchangeArguments, FollowerArguments, ReplicateArguments, TlsArguments};
 use crate::exit::DONE;
 use crate::process::{bind, die_with, say};
+use crate::secure::{Reload, reload, stop_flag_or_reload};
 use crate::signals::stop_flag;
 use anyhow::bail;
 use exchange::Exchange;
@@ -13,9 +14,9 @@ use replica::follow::{FollowCounts, FollowEvent, FollowSettings, follow};
 use replica::ship::{ShipEvent, ShipSettings, Shipper};
 use replica::store::{DirectoryStore, TellRoom};
 use serde_json::{Value, json};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use transport::tls::{Acceptor, Connector, TlsError};
 
@@ -34,14 +35,16 @@ pub(crate) fn replication(arguments: &ReplicateArguments) -> Option<Replication>
 
 /// Starts to ship the journal, with --replicate. Waits for the follower's first answer, but not
 /// longer than --follower-seconds, unless this exchange has just taken over: nobody may be there to
-/// follow it yet, and clients wait. `cores` are those of its threads.
+/// follow it yet, and clients wait. `tls` is that of the connection; `cores` are those of its
+/// threads.
 pub(crate) fn start(
     arguments: &ExchangeArguments,
     exchange: &Exchange,
+    tls: Option<&FollowerTls>,
     has_taken_over: bool,
     cores: &[usize],
 ) -> anyhow::Result<Option<Shipper>> {
-    let ReplicateArguments { follower, follower_ca, follower_seconds, .. } = &arguments.replicate;
+    let ReplicateArguments { follower, follower_seconds, .. } = &arguments.replicate;
     let (Some(follower), Some(journal)) = (follower, &arguments.journal) else { return Ok(None) };
     if !(FOLLOWER_SECONDS_MIN..=FOLLOWER_SECONDS_MAX).contains(follower_seconds) {
         bail!(
@@ -52,9 +55,8 @@ pub(crate) fn start(
     let Some(shipping) = exchange.journal_shipping() else {
         bail!("--replicate needs a journal: set --journal-mode to async or sync");
     };
-    let tls = follower_ca.as_deref().map(|ca| connector(&arguments.tls, follower, ca));
     let settings = ShipSettings {
-        tls: tls.transpose()?,
+        tls: tls.map(|tls| Arc::clone(&tls.connector)),
         journal: journal.clone(),
         follower: follower.clone(),
         limit: Duration::from_secs_f64(*follower_seconds),
@@ -71,6 +73,41 @@ pub(crate) fn start(
         bail!("the follower follows another primary by now: {TAKEN_OVER}");
     }
     Ok(Some(shipper))
+}
+
+/// The TLS of the connection to the follower.
+#[derive(Clone)]
+pub(crate) struct FollowerTls {
+    own: TlsArguments,
+    follower: String,
+    ca: PathBuf,
+    /// For the next connections.
+    connector: Arc<Mutex<Connector>>,
+}
+
+impl FollowerTls {
+    /// As the command line asks; `None`: the connection is plain, or there is none.
+    ///
+    /// # Errors
+    /// A file can't be read or used.
+    pub(crate) fn new(arguments: &ExchangeArguments) -> Result<Option<FollowerTls>, TlsError> {
+        let ReplicateArguments { follower, follower_ca, .. } = &arguments.replicate;
+        let (Some(follower), Some(ca)) = (follower, follower_ca) else { return Ok(None) };
+        let own = &arguments.tls;
+        let connector = Arc::new(Mutex::new(connector(own, follower, ca)?));
+        let (own, follower, ca) = (own.clone(), follower.clone(), ca.clone());
+        Ok(Some(FollowerTls { own, follower, ca, connector }))
+    }
+
+    /// Reads its files again.
+    pub(crate) fn reload(&self) -> Reload {
+        let tls = self.clone();
+        Box::new(move || {
+            let connector = connector(&tls.own, &tls.follower, &tls.ca)?;
+            *tls.connector.lock().unwrap_or_else(PoisonError::into_inner) = connector;
+            Ok(())
+        })
+    }
 }
 
 /// How the follower's certificate is checked, and which one it is shown if it asks.
@@ -108,30 +145,45 @@ pub(crate) fn end(shipper: Shipper) -> Value {
     json!({ "records": records, "replicated": replicated, "connections": connections })
 }
 
+/// The TLS of a follower's end: its certificate, and the authorities of the primaries that it
+/// accepts, if it checks them. `None` without a certificate: it is plain.
+///
+/// # Errors
+/// A file can't be read or used.
+pub(crate) fn for_primaries(
+    certificate: Option<&Path>,
+    key: Option<&Path>,
+    primary_ca: Option<&Path>,
+) -> Result<Option<Arc<Acceptor>>, TlsError> {
+    let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
+    let acceptor = match primary_ca {
+        Some(ca) => Acceptor::read_mutual(certificate, key, ca),
+        None => Acceptor::read(certificate, key),
+    };
+    acceptor.map(|acceptor| Some(Arc::new(acceptor)))
+}
+
 /// `tickpath follower`.
 pub(crate) fn follower(arguments: &FollowerArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
-    let stop = stop_flag()?;
+    let FollowerArguments { tls_certificate, tls_key, primary_ca, .. } = arguments;
+    let tls = for_primaries(tls_certificate.as_deref(), tls_key.as_deref(), primary_ca.as_deref())?;
+    let stop = match &tls {
+        Some(acceptor) => stop_flag_or_reload(vec![reload(Arc::clone(acceptor))])?,
+        None => stop_flag()?,
+    };
     if let Some(core) = arguments.core {
         host::thread::pin(core)?;
     }
     let mut store = DirectoryStore::open(&arguments.journal, Options::default())?;
     store.tell_room(tell_room(&arguments.journal, &stop));
-    let FollowerArguments { tls_certificate, tls_key, primary_ca, .. } = arguments;
-    let tls = match (tls_certificate, tls_key, primary_ca) {
-        (Some(certificate), Some(key), Some(ca)) => {
-            Some(Acceptor::read_mutual(certificate, key, ca)?)
-        }
-        (Some(certificate), Some(key), None) => Some(Acceptor::read(certificate, key)?),
-        _ => None,
-    };
     let listener = bind(&arguments.listen)?;
     say(&json!({ "listening": listener.local_addr()?.to_string() }).to_string());
     let distance = Distance {
         delay: Duration::from_micros(arguments.delay_us),
         jitter: Duration::from_micros(arguments.jitter_us),
     };
-    let settings = FollowSettings { distance, promote_after: None, tls: tls.map(Arc::new) };
+    let settings = FollowSettings { distance, promote_after: None, tls };
     let counts = follow(&listener, &mut store, settings, &stop, &mut tell_followed)?;
     say(&last_line(&store, counts).to_string());
     Ok(DONE)

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use transport::tls::{Acceptor, Pair};
+use transport::tls::{Acceptor, Pair, TlsError};
 
 /// The TLS parts of a server.
 pub(crate) struct Secure {
@@ -43,24 +43,21 @@ impl Secure {
     }
 
     /// The flag that ends the server. A hang-up reloads a certificate that was read from files,
-    /// leaves one that was made for this run, and ends a server without one.
-    pub(crate) fn stop_flag(secure: Option<&Secure>) -> anyhow::Result<Arc<AtomicBool>> {
+    /// also where `others` use it; it leaves one that was made for this run, and ends a server
+    /// without one.
+    pub(crate) fn stop_flag(
+        secure: Option<&Secure>,
+        others: impl IntoIterator<Item = Reload>,
+    ) -> anyhow::Result<Arc<AtomicBool>> {
         match secure {
-            Some(secure) => signals::stop_flag_or_hang_up(secure.reload()),
-            None => signals::stop_flag(),
-        }
-    }
-
-    /// Reloads the certificate after a hang-up signal, and prints the outcome.
-    fn reload(&self) -> impl Fn() + Send + 'static {
-        let acceptor = self.acceptor();
-        let is_made = self.certificate.is_some();
-        move || match acceptor.reload() {
-            _ if is_made => eprintln!("the TLS certificate was made for this run: it stays in use"),
-            Ok(()) => eprintln!("reloaded the TLS certificate and its key"),
-            Err(error) => {
-                eprintln!("warning: the previous TLS certificate stays in use: {error}");
+            Some(Secure { certificate: Some(_), .. }) => signals::stop_flag_or_hang_up(|| {
+                eprintln!("the TLS certificate was made for this run: it stays in use");
+            }),
+            Some(secure) => {
+                let clients = reload(Arc::clone(&secure.acceptor));
+                stop_flag_or_reload(others.into_iter().chain([clients]).collect())
             }
+            None => signals::stop_flag(),
         }
     }
 
@@ -69,6 +66,24 @@ impl Secure {
         let (handshakes, failed) = self.acceptor.counts();
         json!({ "handshakes": handshakes, "failed": failed })
     }
+}
+
+/// Reads a certificate and its key again.
+pub(crate) type Reload = Box<dyn Fn() -> Result<(), TlsError> + Send>;
+
+/// Reads those of a server again.
+pub(crate) fn reload(acceptor: Arc<Acceptor>) -> Reload {
+    Box::new(move || acceptor.reload())
+}
+
+/// A flag that ends a server. A hang-up does each of these, and prints the outcome.
+pub(crate) fn stop_flag_or_reload(reloads: Vec<Reload>) -> anyhow::Result<Arc<AtomicBool>> {
+    signals::stop_flag_or_hang_up(move || match reloads.iter().try_for_each(|reload| reload()) {
+        Ok(()) => eprintln!("reloaded the TLS certificate and its key"),
+        Err(error) => {
+            eprintln!("warning: the previous TLS certificate stays in use: {error}");
+        }
+    })
 }
 
 /// The names and addresses of `HOST:PORT` on this machine.

@@ -1,8 +1,8 @@
 //! An exchange with `--standby`: first a follower, then the exchange.
 
-use crate::cli::{ExchangeArguments, StandbyArguments};
+use crate::cli::{ExchangeArguments, StandbyArguments, TlsArguments};
 use crate::process::{bind, reserve, say};
-use crate::replicate::{last_line, tell_followed, tell_room};
+use crate::replicate::{for_primaries, last_line, tell_followed, tell_room};
 use anyhow::bail;
 use journal::Options;
 use plan::backend as rows;
@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use transport::tls::Acceptor;
+use transport::tls::{Acceptor, TlsError};
 
 /// Limits of the silence after which it takes over. A shorter one is no silence: the standby looks
 /// 50 times a second.
@@ -42,13 +42,26 @@ pub(crate) struct TakenOver {
     pub clients: OwnedFd,
 }
 
-/// Waits until it is this exchange's turn. `cores` are those of the fence's thread.
+/// The TLS for the primaries that a standby follows; `None`: it is plain.
+pub(crate) fn acceptor(arguments: &ExchangeArguments) -> Result<Option<Arc<Acceptor>>, TlsError> {
+    let TlsArguments { tls_certificate, tls_key, .. } = &arguments.tls;
+    // The certificate without authorities is for its clients.
+    let primary_ca = arguments.standby.primary_ca.as_deref();
+    match primary_ca {
+        Some(_) => for_primaries(tls_certificate.as_deref(), tls_key.as_deref(), primary_ca),
+        None => Ok(None),
+    }
+}
+
+/// Waits until it is this exchange's turn. `tls` is that of its primaries; `cores` are those of the
+/// fence's thread.
 pub(crate) fn wait(
     arguments: &ExchangeArguments,
+    tls: Option<Arc<Acceptor>>,
     stop: &Arc<AtomicBool>,
     cores: &[usize],
 ) -> anyhow::Result<Turn> {
-    let StandbyArguments { standby, standby_seconds, primary_ca } = &arguments.standby;
+    let StandbyArguments { standby, standby_seconds, .. } = &arguments.standby;
     let (Some(address), Some(journal)) = (standby, &arguments.journal) else {
         return Ok(Turn::Exchange(None));
     };
@@ -64,13 +77,6 @@ pub(crate) fn wait(
     if rows::is_below(&arguments.backend) {
         bail!("--standby with --backend {}: use one with sockets of the kernel", arguments.backend);
     }
-    let own = (&arguments.tls.tls_certificate, &arguments.tls.tls_key);
-    let tls = match (own, primary_ca) {
-        ((Some(certificate), Some(key)), Some(ca)) => {
-            Some(Arc::new(Acceptor::read_mutual(certificate, key, ca)?))
-        }
-        _ => None,
-    };
     // Until it has taken over, clients have to be rejected.
     let clients = reserve(&arguments.listen)?;
     let address_for_clients: SocketAddr = rustix::net::getsockname(&clients)?.try_into()?;

@@ -77,7 +77,7 @@ fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The command line that repeats one rate, but for the rate.
+/// The command line that repeats one rate, without that rate.
 fn point_command(arguments: &SweepArguments, command: &[String]) -> Vec<String> {
     let program = command.first().map_or("tickpath", String::as_str);
     let mut words: Vec<&str> = vec![program, "run", &arguments.scenario, "--set", "runs=3"];

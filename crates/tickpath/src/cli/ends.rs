@@ -134,7 +134,7 @@ pub(crate) struct FixArguments {
     pub fix_backend: Option<String>,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct TlsArguments {
     /// Speak TLS 1.3 with this certificate: a PEM file, with the authorities' behind it. SIGHUP
     /// reloads it and the key

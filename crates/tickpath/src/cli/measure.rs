@@ -136,6 +136,12 @@ pub(crate) struct DoctorArguments {
     /// Check these cores, such as 2,4-5; auto: the two that `run` would choose
     #[arg(long, alias = "cpu", value_name = "LIST", default_value = "auto")]
     pub cores: host::Cores,
+    /// Also judge what the backends of this scenario need: a name that ships, or a file
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: Option<String>,
+    /// Override a key of the scenario, such as subject.rust.backend=af_xdp
+    #[arg(long, value_name = "KEY=VALUE", requires = "scenario")]
+    pub set: Vec<String>,
     /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,

@@ -108,8 +108,8 @@ pub(crate) enum Command {
     /// Accepts the connection of an exchange with --replicate, writes what it sends, and
     /// acknowledges it once it is durable. Rejects an exchange after another one has taken
     /// over. Prints {"listening":"HOST:PORT"} when it is ready, and its counts when it ends
-    /// (SIGINT, SIGTERM or SIGHUP). After that, `tickpath exchange --journal` with its directory
-    /// continues the log as the new primary.
+    /// (SIGINT, SIGTERM, or SIGHUP without a certificate). After that, `tickpath exchange
+    /// --journal` with its directory continues the log as the new primary.
     Follower(FollowerArguments),
     /// Copy a source's datagrams to many subscribers, as a replicator
     ///

@@ -54,7 +54,8 @@ pub(crate) struct FollowerArguments {
     /// any program that can connect there can write the copy: use a closed network
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     pub listen: String,
-    /// Speak TLS 1.3 with this certificate: a PEM file, with the authorities' behind it
+    /// Speak TLS 1.3 with this certificate: a PEM file, with the authorities' behind it. SIGHUP
+    /// reads it and its key again
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_certificate: Option<PathBuf>,
     /// Private key of the certificate: a PEM file

@@ -58,7 +58,7 @@ fn a_slower_record_alerts_once_and_a_good_one_recovers() {
     assert_eq!(judge.judge(&record(10_000), &machine()).recovered.len(), 2);
 }
 
-/// A figure that may lie where the baseline's does, but for what disturbed it, is no evidence.
+/// A figure that could be the baseline's without the disturbance is no evidence.
 #[test]
 fn what_a_disturbance_can_explain_raises_no_alert() {
     let mut judge = judge(&[]);
