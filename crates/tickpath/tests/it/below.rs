@@ -1,4 +1,4 @@
-//! Orders below the kernel: whole processes in two namespaces; needs root.
+//! Orders and ticks below the kernel: whole processes in two namespaces; needs root.
 
 use crate::support::websocket::Client;
 use crate::support::*;
@@ -72,7 +72,8 @@ fn orders_run_below_the_kernel() {
             let said = stacks.iter().find(|stack| stack.starts_with(end));
             assert_eq!(said.is_some(), backend == "af_xdp", "{stacks:?}");
             assert!(
-                said.is_none_or(|said| said.contains("native XDP, 1 queue, copy mode")),
+                said.is_none_or(|said| said
+                    .contains("native XDP, 1 queue, copy mode (zero-copy: ")),
                 "{said:?}"
             );
         }
@@ -83,6 +84,78 @@ fn orders_run_below_the_kernel() {
             .filter_map(|subject| subject["name"].as_str())
             .collect();
         assert!(names.contains(&"floor") && !names.contains(&"bare"), "{names:?}");
+    }
+}
+
+/// Short runs of ticks over veth, each end with its backend.
+fn ticks(
+    variables: &[(&str, &str)],
+    exchange: &str,
+    subject: &str,
+    sets: &[&str],
+) -> (serde_json::Value, String) {
+    let runs = tempfile::tempdir().unwrap();
+    let mut command = tickpath();
+    command.envs(variables.iter().copied());
+    command.args(["run", "tick-to-trade", "--quiet", "--out"]).arg(runs.path());
+    let backends =
+        [format!("exchange.backend={exchange}"), format!("subject.rust.backend={subject}")];
+    let short = ["network=veth", "runs=1", "warm_up_seconds=0.1", "seconds=0.5"];
+    let more = ["hiccup_seconds=0", "floor_seconds=0.2", "bare_seconds=0.2"];
+    let slow = ["flow.rate_per_second=1000"];
+    let all = short.iter().chain(&more).chain(&slow).chain(sets).copied();
+    for set in all.chain(backends.iter().map(String::as_str)) {
+        command.args(["--set", set]);
+    }
+    let done = command.output().unwrap();
+    let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+    (record(&only_run(runs.path())), said)
+}
+
+/// Rules that a run of ticks keeps.
+const HELD: [&str; 8] =
+    ["complete", "replies", "flow", "ticks", "book", "orders", "stages", "state"];
+
+/// The feed and the orders that answer it, over one device at either end, and at both: no datagram
+/// is missing, the trader's book is the exchange's, and no stamp of the kernel is made up.
+#[test]
+fn ticks_run_below_the_kernel() {
+    if let Err(why) = Networks::create() {
+        testing::skip!(Root, "{why}");
+    }
+    for (exchange, subject, sets) in [
+        ("af_xdp", "af_xdp", &[][..]),
+        ("af_xdp", "block", &[]),
+        ("spin", "af_xdp", &["feed.transport=multicast"]),
+        ("af_xdp", "af_xdp", &["feed.transport=multicast", "tls=true"]),
+    ] {
+        let case = format!("{exchange} {subject} {sets:?}");
+        let (record, said) = ticks(&[], exchange, subject, sets);
+        assert_eq!(record["complete"], true, "{case}: {said}");
+        for held in HELD {
+            let rule = rule(&record, &format!("rust.{held}"));
+            assert_eq!(rule["verdict"], "held", "{case}: {rule}");
+        }
+        let load = &rust(&record)["load"];
+        assert!(load["sent"].as_u64() > Some(10) && load["lost"] == 0, "{case}: {load}");
+        for end in ["client_ns", "exchange_ns"] {
+            assert!(load["processor"][end].as_u64() > Some(0), "{case}: {load}");
+        }
+        let stacks: Vec<String> = serde_json::from_value(load["stacks"].clone()).unwrap();
+        for (end, backend) in [("client: ", subject), ("exchange: ", exchange)] {
+            let said = stacks.iter().find(|stack| stack.starts_with(end));
+            assert_eq!(said.is_some(), backend == "af_xdp", "{case}: {stacks:?}");
+        }
+        let tick = &load["tick"][0];
+        let is_below = subject == "af_xdp";
+        assert_eq!(tick["kernel_stamps"], if is_below { "" } else { "software" }, "{tick}");
+        assert_eq!(tick["receive_buffer_bytes"].is_null(), is_below, "{tick}");
+        let buffer = rule(&record, "rust.receive_buffer");
+        assert_eq!(buffer["verdict"] == "not_applicable", is_below, "{buffer}");
+        let subjects = record["subjects"].as_array().unwrap();
+        let floor = subjects.iter().find(|one| one["name"] == "floor").unwrap();
+        assert!(floor["load"]["sent"].as_u64() > Some(10), "{case}: {floor}");
+        assert!(subjects.iter().all(|one| one["name"] != "bare"), "{case}");
     }
 }
 
@@ -142,6 +215,39 @@ fn orders_run_over_dpdk() {
     }
 }
 
+#[cfg(not(feature = "dpdk"))]
+#[test]
+fn ticks_run_over_dpdk() {
+    testing::skip!(Dpdk, "this build has no DPDK");
+}
+
+/// Feed and orders over one device of DPDK, by both drivers, unicast and multicast.
+#[cfg(feature = "dpdk")]
+#[test]
+fn ticks_run_over_dpdk() {
+    if let Err(why) = Networks::create() {
+        testing::skip!(Root, "{why}");
+    }
+    for (driver, exchange, subject, sets) in [
+        ("net_af_packet", "dpdk", "dpdk", &[][..]),
+        ("net_af_packet", "dpdk", "block", &["feed.transport=multicast"]),
+        ("net_af_xdp", "dpdk", "dpdk", &["tls=true"]),
+        ("net_af_xdp", "spin", "dpdk", &["feed.transport=multicast"]),
+    ] {
+        let case = format!("{driver} {exchange} {subject} {sets:?}");
+        let variables = [("TICKPATH_DPDK_DRIVER", driver)];
+        let (record, said) = ticks(&variables, exchange, subject, sets);
+        assert_eq!(record["complete"], true, "{case}: {said}");
+        for held in HELD {
+            let rule = rule(&record, &format!("rust.{held}"));
+            assert_eq!(rule["verdict"], "held", "{case}: {rule}");
+        }
+        let load = &rust(&record)["load"];
+        let ends = [exchange, subject].iter().filter(|end| **end == "dpdk").count();
+        assert_eq!(load["stacks"].to_string().matches(driver).count(), ends, "{case}: {load}");
+    }
+}
+
 #[test]
 fn orders_that_af_xdp_can_not_carry_are_named() {
     for (sets, says) in [
@@ -172,28 +278,48 @@ fn orders_that_af_xdp_can_not_carry_are_named() {
         assert_eq!(done.status.code(), Some(2), "{sets:?}: {said}");
         assert!(said.contains(says), "{sets:?}: {said}");
     }
-    let ticks =
-        ["run", "tick-to-trade", "--set", "network=veth", "--set", "exchange.backend=af_xdp"];
+    let stamped = ["load.stamp_every=10", "exchange.backend=af_xdp", "network=veth"];
+    let mut ticks = vec!["run", "tick-to-trade"];
+    ticks.extend(stamped.iter().flat_map(|set| ["--set", *set]));
     let said = text(&output(&ticks).stderr);
-    assert!(said.contains("it carries orders, and requests"), "{said}");
+    assert!(said.contains("the exchange's kernel stamps the datagrams"), "{said}");
     let gateways = ["exchange", "--any-token", "--backend", "af_xdp", "--gateways", "1"];
     let said = text(&output(&[&gateways[..], &["--listen", "127.0.0.1:0"]].concat()).stderr);
     assert!(said.contains("--gateways 1") && said.contains("use 0"), "{said}");
 }
 
 /// Killed with a connection open, the exchange leaves its interface, its address and its port to
-/// the kernel within a second.
+/// the kernel, and no program on the interface.
 #[test]
 fn a_killed_exchange_leaves_the_interface_to_the_kernel() {
+    leaves_the_interface_to_the_kernel("af_xdp", "");
+}
+
+#[cfg(not(feature = "dpdk"))]
+#[test]
+fn a_killed_exchange_over_dpdk_leaves_the_interface_to_the_kernel() {
+    testing::skip!(Dpdk, "this build has no DPDK");
+}
+
+#[cfg(feature = "dpdk")]
+#[test]
+fn a_killed_exchange_over_dpdk_leaves_the_interface_to_the_kernel() {
+    leaves_the_interface_to_the_kernel("dpdk", "net_af_packet");
+    leaves_the_interface_to_the_kernel("dpdk", "net_af_xdp");
+}
+
+fn leaves_the_interface_to_the_kernel(backend: &str, driver: &str) {
     let networks = match Networks::create() {
         Ok(networks) => networks,
         Err(why) => testing::skip!(Root, "{why}"),
     };
-    let mut child = Killed(networks.exchange().within(|| exchange(&networks)).unwrap());
+    let mut child =
+        Killed(networks.exchange().within(|| exchange(&networks, backend, driver)).unwrap());
     let (_lines, address) = listening(&mut child.0);
     let mut client = networks.trader().within(|| Client::connect(&address)).unwrap();
     let answer = client.ask(&[b' '; 200]).unwrap();
     assert!(answer.is_object(), "{answer}");
+    assert_eq!(has_program(&networks), driver != "net_af_packet");
     child.0.kill().unwrap();
     child.0.wait().unwrap();
     // The kernel resets what it does not know, perhaps already because of an acknowledgement.
@@ -204,15 +330,19 @@ fn a_killed_exchange_leaves_the_interface_to_the_kernel() {
         wait_for("the port", || TcpListener::bind(address).ok())
     });
     let listener = listener.unwrap();
+    wait_for("the end of the program", || (!has_program(&networks)).then_some(()));
     let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(1)).unwrap();
     let _stream = networks.trader().within(connect).unwrap();
     listener.accept().unwrap();
 }
 
-fn exchange(networks: &Networks) -> Child {
+fn exchange(networks: &Networks, backend: &str, driver: &str) -> Child {
     let listen = format!("{}:0", networks.exchange().address());
     let mut command = tickpath();
-    command.args(["exchange", "--backend", "af_xdp", "--any-token", "--listen", &listen]);
+    if !driver.is_empty() {
+        command.env("TICKPATH_DPDK_DRIVER", driver);
+    }
+    command.args(["exchange", "--backend", backend, "--any-token", "--listen", &listen]);
     command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 

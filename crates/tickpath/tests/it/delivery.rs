@@ -148,7 +148,10 @@ fn a_tickpath_trader_carries_clocks_that_the_exchange_believes() {
     let sets = sets.iter().chain(&more).flat_map(|set| ["--set", set]);
     let done = command.args(sets).output().unwrap();
     assert!(!done.stdout.is_empty(), "{}", text(&done.stderr));
-    let counts = exchange.end()["counts"]["deliveries"].clone();
+    let counts = exchange.end()["counts"].clone();
+    // An amendment whose order traded while it waited is in no journal.
+    let gone = counts["rejected"]["unknown_order"].as_u64().unwrap_or(0);
+    let counts = &counts["deliveries"];
     let count = |fate: &str| counts[fate].as_u64().unwrap();
     assert!(count("held") + count("late") >= 2, "{counts}");
     assert_eq!((count("impossible"), count("unknown_tick")), (0, 0), "{counts}");
@@ -158,7 +161,8 @@ fn a_tickpath_trader_carries_clocks_that_the_exchange_believes() {
     let of_journal = &joined["deliveries"];
     assert_eq!(of_journal["window_ns"], 500_000, "{of_journal}");
     let held = of_journal["orders"]["held"].as_u64().unwrap_or(0);
-    assert_eq!(held, count("held") - count("early"), "{of_journal} {counts}");
+    let left = count("held") - count("early");
+    assert!(held <= left && held + gone >= left, "{of_journal} {counts}");
     assert!(
         text(&output(&audit).stdout).contains("window 500"),
         "{}",

@@ -50,6 +50,31 @@ fn the_cores_that_are_named_are_judged() {
     assert!(matches!(done.status.code(), Some(0 | 1)));
 }
 
+/// A scenario over sockets lacks nothing without CAP_NET_ADMIN.
+#[test]
+fn a_missing_capability_is_a_warning_where_the_scenario_takes_it() {
+    let below = ["--set", "network=veth", "--set", "subject.rust.backend=af_xdp"];
+    for (sets, grade) in [(&[][..], Grade::Ok), (&below[..], Grade::Warn)] {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--inh-caps=-net_admin", "--bounding-set=-net_admin"]);
+        command.arg(tickpath().get_program()).args(["doctor", "--json", "--scenario", "ping-pong"]);
+        let done = command.args(sets).output();
+        let done = match done {
+            Ok(done) if done.stderr.is_empty() => done,
+            Ok(done) => testing::skip!(Root, "setpriv: {}", text(&done.stderr)),
+            Err(error) => testing::skip!(Root, "setpriv: {error}"),
+        };
+        let found: Findings = serde_json::from_slice(&done.stdout).unwrap();
+        let of = |id: &str| found.findings.iter().find(|one| one.id == id).unwrap();
+        let found = of("permission.net_admin");
+        assert_eq!(found.grade, grade, "{found:?}");
+        assert!(found.found.contains("no CAP_NET_ADMIN"), "{found:?}");
+    }
+    let done = output(&["doctor", "--scenario", "no-such"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("no scenario \"no-such\""), "{}", text(&done.stderr));
+}
+
 #[test]
 fn wrong_cores_are_rejected() {
     for (list, expected) in [

@@ -1,15 +1,20 @@
 //! An exchange and its standby as whole processes, in rounds: under load the exchange is killed,
-//! stopped, or cut off from its standby with and without a sign of it, and the standby takes over.
-//! Then the network is mended, and a new standby begins on an empty directory. No acknowledged
-//! order is lost or doubled: all answers are those that one plain book could have given.
+//! stopped, or cut off from its standby with and without a sign of it, and the standby takes over,
+//! once with a wrong clock. Then the network is mended, and a new standby begins on an empty
+//! directory. Where the disk of one of them halts instead, the exchange goes on afterwards. No
+//! acknowledged order is lost or doubled: all answers are those that one plain book could have
+//! given.
 
 mod checker;
 mod clients;
+mod clock;
 mod members;
+mod upgrade;
 
 use crate::support::websocket::Client;
 use crate::support::*;
 use clients::{Acknowledged, Load, PRICES};
+use clock::WallClock;
 use engine::Command as Input;
 use members::{Member, Running};
 use rustix::process::Signal;
@@ -17,10 +22,11 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use testing::halting_disk::{self, HaltingDisk};
+use testing::test_name;
 
 /// Rounds of `make test`, one per cause; `scripts/weekly` makes more.
 const ROUNDS: &str = "TICKPATH_FAILOVER_ROUNDS";
-const ROUNDS_DEFAULT: usize = CAUSES.len();
 /// Rounds of one account, whose answers are checked together.
 const ROUNDS_PER_ACCOUNT: usize = 4;
 /// Acknowledged orders of a round before the exchange is lost, and after the next one took over.
@@ -29,8 +35,16 @@ const ORDERS: usize = 50;
 const TICKS: u64 = 100;
 const LOTS: u64 = 100_000;
 
-/// How an exchange is lost.
-#[derive(Clone, Copy, Debug)]
+/// A disk has room for the journals of two rounds.
+const DISK_BYTES: u64 = 4 << 30;
+/// How long a disk halts: longer than clients wait, and as long as makes a follower lost.
+const HALT: Duration = Duration::from_millis(600);
+const HALT_OF_STANDBY: Duration = Duration::from_millis(1500);
+/// How far a clock is set, seconds.
+const STEP_SECONDS: i64 = 3600;
+
+/// How an exchange is lost, or held up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Kill,
     Stop,
@@ -38,9 +52,14 @@ enum Cause {
     Cut,
     /// Nothing arrives, and its connection to the standby stays open.
     Silence,
+    /// Its own disk halts, then that of its standby. It stays the exchange.
+    SlowDisk,
+    /// Its clock is set ahead, that of its standby back. Then it is killed.
+    ClockStep,
 }
 
-const CAUSES: [Cause; 4] = [Cause::Kill, Cause::Stop, Cause::Cut, Cause::Silence];
+const CAUSES: [Cause; 6] =
+    [Cause::Kill, Cause::Stop, Cause::Cut, Cause::Silence, Cause::SlowDisk, Cause::ClockStep];
 
 /// Order ids and numbers of a journal's client orders. Each number is there once.
 fn orders(log: &Path) -> Acknowledged {
@@ -66,27 +85,57 @@ fn lose(
     let begin = Instant::now();
     match cause {
         Cause::Kill => signal(old.child.id(), Signal::KILL),
+        Cause::ClockStep => {
+            for (member, seconds) in [(own, STEP_SECONDS), (other, -STEP_SECONDS)] {
+                member.set_clock_off(seconds);
+            }
+            signal(old.child.id(), Signal::KILL);
+        }
         Cause::Stop => signal(old.child.id(), Signal::STOP),
         Cause::Cut => other.link.set_cut(true),
         Cause::Silence => other.link.set_silent(true),
+        Cause::SlowDisk => unreachable!("it loses no exchange"),
     }
     let ready = standby.line();
     let took = begin.elapsed();
     assert_eq!(ready["listening"], other.address, "{ready}");
     match cause {
-        Cause::Kill => {}
+        Cause::Kill | Cause::SlowDisk => {}
+        Cause::ClockStep => {
+            assert!(standby.has_said("s later than this machine's clock"), "its clock was set");
+            [own, other].iter().for_each(|member| member.set_clock_off(0));
+        }
         Cause::Stop => signal(old.child.id(), Signal::CONT),
         Cause::Cut => other.link.set_cut(false),
         Cause::Silence => other.link.set_silent(false),
     }
     // It finds out that another exchange leads, and ends by itself.
     let status = wait_for("the end of the old exchange", || old.child.try_wait().unwrap());
-    if !matches!(cause, Cause::Kill) {
+    if !matches!(cause, Cause::Kill | Cause::ClockStep) {
         let said = std::fs::read_to_string(&old.said).unwrap();
         assert!(!status.success() && said.contains("term"), "{status}: {said}");
     }
     std::fs::remove_dir_all(&own.directory).unwrap();
     took
+}
+
+/// Halts the disks of the exchange and of its standby, one after the other. Both go on as before.
+fn hold_up([leader, standby]: [&Running; 2], disks: [&HaltingDisk; 2], load: &Load) {
+    let [own, other] = disks;
+    for (disk, time) in [(own, HALT), (other, HALT_OF_STANDBY)] {
+        let halted = disk.halt(time);
+        let before = load.acknowledged();
+        std::thread::sleep(time / 2);
+        let meanwhile = load.acknowledged() - before;
+        drop(halted);
+        // Each client may have been about to get an answer.
+        assert!(meanwhile <= clients::COUNT, "{meanwhile} orders that the disk does not have");
+        wait_for_more(load);
+    }
+    for words in ["has not acknowledged within", "acknowledges again"] {
+        leader.wait_until_it_says(words);
+    }
+    assert!(!standby.has_said("takes over from"), "the exchange was there all the time");
 }
 
 /// Waits for further acknowledgements.
@@ -107,9 +156,23 @@ fn check(load: Load, acknowledged: &mut Acknowledged) -> u64 {
 
 #[test]
 fn no_acknowledged_order_is_lost_or_doubled() {
-    let rounds = std::env::var(ROUNDS).map_or(ROUNDS_DEFAULT, |rounds| rounds.parse().unwrap());
+    let name = test_name!(no_acknowledged_order_is_lost_or_doubled);
+    halting_disk::on_two(DISK_BYTES, &name, lose_exchanges);
+}
+
+/// The rounds; without disks that halt, none has a slow one.
+fn lose_exchanges(disks: Option<[HaltingDisk; 2]>) {
+    let causes: Vec<Cause> =
+        CAUSES.into_iter().filter(|cause| disks.is_some() || *cause != Cause::SlowDisk).collect();
+    let rounds = std::env::var(ROUNDS).map_or(causes.len(), |rounds| rounds.parse().unwrap());
     let place = tempfile::tempdir().unwrap();
-    let members = ["a", "b"].map(|name| Member::new(place.path().join(name)));
+    let library = clock::library(place.path());
+    let members = [0, 1].map(|index| {
+        let beside = |name: &str| place.path().join(format!("{index}.{name}"));
+        let disk = disks.as_ref().map_or(place.path(), |disks| disks[index].path());
+        let clock = WallClock::new(&library, beside("clock"));
+        Member::new(disk.join(format!("journal{index}")), Some(clock), beside("said"))
+    });
     let [a, b] = &members;
     let mut standby = Running::start(b, a, true);
     let mut leader = Running::start(a, b, false);
@@ -117,7 +180,7 @@ fn no_acknowledged_order_is_lost_or_doubled() {
         Load::start(format!("account{account}"), [a.address.clone(), b.address.clone()], next)
     };
     let (mut load, mut acknowledged) = (start(0, 0), Acknowledged::new());
-    let (mut own, mut other) = (a, b);
+    let mut own = 0;
     for round in 0..rounds {
         if round > 0 && round % ROUNDS_PER_ACCOUNT == 0 {
             let next = check(load, &mut acknowledged);
@@ -125,23 +188,37 @@ fn no_acknowledged_order_is_lost_or_doubled() {
         }
         standby.wait_until_it_says("the copy is complete");
         wait_for_more(&load);
-        let cause = CAUSES[round % CAUSES.len()];
-        let took = lose(&mut leader, own, other, &mut standby, cause);
+        let cause = causes[round % causes.len()];
+        if let (Cause::SlowDisk, Some(disks)) = (cause, &disks) {
+            let [own, other] = [&disks[own], &disks[1 - own]];
+            hold_up([&leader, &standby], [own, other], &load);
+            continue;
+        }
+        let (place, other) = (&members[own], &members[1 - own]);
+        let took = lose(&mut leader, place, other, &mut standby, cause);
         eprintln!("round {round}: {cause:?}, {took:?} until the standby listened");
-        leader = std::mem::replace(&mut standby, Running::start(own, other, true));
-        (own, other) = (other, own);
+        leader = std::mem::replace(&mut standby, Running::start(place, other, true));
+        own = 1 - own;
     }
     wait_for_more(&load);
     check(load, &mut acknowledged);
+    end_and_compare((leader, standby), [&members[own], &members[1 - own]], &acknowledged);
+}
+
+/// Ends both. Their journals are equal, and have each acknowledged order once.
+fn end_and_compare(
+    (leader, mut standby): (Running, Running),
+    [own, other]: [&Member; 2],
+    acknowledged: &Acknowledged,
+) {
     // At once, so that the standby does not take over.
     signal(leader.child.id(), Signal::KILL);
     signal(standby.child.id(), Signal::TERM);
     assert!(standby.line()["records"].as_u64().unwrap() > 0);
     assert!(standby.child.wait().unwrap().success());
     drop(leader);
-
     let found = orders(&own.directory);
-    for (number, order_id) in &acknowledged {
+    for (number, order_id) in acknowledged {
         assert_eq!(found.get(number), Some(order_id), "order {number} of {}", acknowledged.len());
     }
     assert_eq!(orders(&other.directory), found);

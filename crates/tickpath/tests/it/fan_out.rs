@@ -4,7 +4,7 @@ use crate::support::*;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
@@ -56,6 +56,31 @@ fn a_replicator_ends_after_its_time_and_rejects_what_makes_no_sense() {
     }
 }
 
+/// A veth whose other end has neither GRO nor a program drops the copies of XDP programs, and
+/// counts nothing: the replicator says so at its start.
+#[test]
+fn copies_that_a_veth_would_drop_are_told_at_the_start() {
+    use host::network::{DEVICE, Networks};
+    let networks = match Networks::create() {
+        Ok(networks) => networks,
+        Err(why) => testing::skip!(Root, "{why}"),
+    };
+    let from = format!("{}:5000", networks.exchange().address());
+    let to = format!("{}:6000", networks.trader().address());
+    for (gro, backend, warns) in [(0, "xdp", true), (0, "af_xdp", false), (1, "xdp", false)] {
+        let set = networks.trader().within(|| host::ethtool::set(DEVICE, "gro", gro)).unwrap();
+        if let Err(why) = set {
+            testing::skip!(Kernel, "{why}");
+        }
+        let arguments = ["fan-out", "--backend", backend, "--from", &from, "--to", &to];
+        let arguments = [&arguments[..], &["--for", "1s"]].concat();
+        let done = networks.exchange().within(|| output(&arguments)).unwrap();
+        let said = text(&done.stderr);
+        assert!(done.status.success(), "{backend}: {said}");
+        assert_eq!(said.contains("needs GRO"), warns, "{backend}, GRO {gro}: {said}");
+    }
+}
+
 /// Killed at any instant, it leaves no program on the interface.
 #[test]
 fn a_killed_replicator_leaves_the_interface_to_the_kernel() {
@@ -66,14 +91,9 @@ fn a_killed_replicator_leaves_the_interface_to_the_kernel() {
     let within = |command: &mut std::process::Command| {
         networks.exchange().within(|| command.stdout(Stdio::piped()).spawn()).unwrap().unwrap()
     };
-    let has_program = || {
-        let mut ip = std::process::Command::new("ip");
-        let shown = within(ip.args(["link", "show", "dev", host::network::DEVICE]));
-        text(&shown.wait_with_output().unwrap().stdout).contains("xdp")
-    };
     let own = networks.exchange().address();
     let (from, listen) = (format!("{own}:5000"), format!("{own}:5001"));
-    for backend in ["af_xdp", "xdp"] {
+    for backend in ["af_xdp", "af_xdp_in_place", "xdp"] {
         let mut command = tickpath();
         command.args(["fan-out", "--backend", backend, "--from", &from, "--listen", &listen]);
         let mut child = within(&mut command);
@@ -83,12 +103,12 @@ fn a_killed_replicator_leaves_the_interface_to_the_kernel() {
         };
         let ready: Value = serde_json::from_str(&ready).unwrap();
         assert!(ready["way"].as_str().unwrap().contains("native XDP"), "{ready}");
-        assert!(has_program(), "{backend}");
+        assert!(has_program(&networks), "{backend}");
         child.kill().unwrap();
         child.wait().unwrap();
         let gone = (0..2_000).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
-            !has_program()
+            !has_program(&networks)
         });
         assert!(gone, "{backend}: the program is still attached");
     }
@@ -103,6 +123,11 @@ fn measured(sets: &[&str]) -> (Value, String) {
 }
 
 fn measured_of(scenario: &str, sets: &[&str]) -> (Value, String) {
+    measured_by(tickpath(), scenario, sets)
+}
+
+/// `command` starts tickpath.
+fn measured_by(mut command: Command, scenario: &str, sets: &[&str]) -> (Value, String) {
     let directory = tempfile::tempdir().unwrap();
     let short = [
         "runs=1",
@@ -113,7 +138,6 @@ fn measured_of(scenario: &str, sets: &[&str]) -> (Value, String) {
         "fan_out.subscribers=4",
         "exchange.backend=block",
     ];
-    let mut command = tickpath();
     command.args(["run", scenario, "--quiet", "--out", directory.path().to_str().unwrap()]);
     let sets = short.iter().chain(sets).flat_map(|set| ["--set", *set]);
     command.args(sets);
@@ -182,12 +206,13 @@ fn ways_to_copy_share_one_record() {
         "subject.sockets.replicator=block",
         "subject.sockets.backend=block",
         "subject.af_xdp.backend=block",
+        "subject.in_place.backend=block",
         "subject.xdp.backend=block",
     ];
     let (record, table) = measured_of("fan-out-ways", &sets);
     assert!(!is_void(&record), "{}", record["void_because"]);
     let subjects = record["subjects"].as_array().unwrap();
-    assert_eq!(subjects.len(), 3);
+    assert_eq!(subjects.len(), 4);
     for subject in subjects {
         let (name, load) = (subject["name"].as_str().unwrap(), &subject["load"]);
         assert_eq!((&load["received"], &load["lost"]), (&1_000.into(), &0.into()), "{name}");
@@ -197,6 +222,46 @@ fn ways_to_copy_share_one_record() {
         let has_hops = hops.clone().any(|one| one["name"] == "hop_1");
         // No process sees the datagrams that the kernel copies, so none stamps them.
         assert_eq!(has_hops, name != "xdp", "{name}");
+    }
+}
+
+/// In a user namespace root may make networks, but load no program. The way that needs none runs.
+#[test]
+fn a_way_that_cannot_run_is_a_row_with_its_reason() {
+    let in_user_namespace = || {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--net"]);
+        command
+    };
+    let made = in_user_namespace().args(["unshare", "--net", "true"]).output();
+    if !made.as_ref().is_ok_and(|made| made.status.success()) {
+        testing::skip!(Root, "user namespaces: {made:?}");
+    }
+    let mut command = in_user_namespace();
+    command.arg(env!("CARGO_BIN_EXE_tickpath")).stdin(Stdio::null());
+    command.env("TICKPATH_LOCKS", "").env("TICKPATH_SETTLE_SECONDS", "0");
+    let sets = [
+        "seconds=0.5",
+        "subject.sockets.replicator=block",
+        "subject.sockets.backend=block",
+        "subject.af_xdp.backend=block",
+        "subject.in_place.backend=block",
+        "subject.xdp.backend=block",
+    ];
+    let (record, table) = measured_by(command, "fan-out-ways", &sets);
+    assert!(!is_void(&record), "{}", record["void_because"]);
+    let subjects = record["subjects"].as_array().unwrap();
+    let names: Vec<&str> = subjects.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["sockets"]);
+    assert_eq!(subjects[0]["load"]["received"], 250 * 4);
+    let unavailable = record["unavailable"].as_array().unwrap();
+    let ways = [("af_xdp", "af_xdp"), ("in_place", "af_xdp_in_place"), ("xdp", "xdp")];
+    assert_eq!(unavailable.len(), ways.len(), "{unavailable:?}");
+    for (one, (name, way)) in unavailable.iter().zip(ways) {
+        let why = one["why"].as_str().unwrap();
+        assert_eq!(one["subject"], name);
+        assert!(why.contains(&format!("--backend {way}:")) && why.contains("perm"), "{why}");
+        assert!(table.contains(&format!("{name} cannot run: ")), "{table}");
     }
 }
 
@@ -253,7 +318,7 @@ fn a_fan_out_out_of_range_is_rejected() {
         ("fan_out.search=1", "expected a boolean"),
         ("exchange.backend=io_uring", "spin or block"),
         ("subject.fixed.order=fair", "fixed"),
-        ("subject.fixed.replicator=dpdk", "af_xdp or xdp"),
+        ("subject.fixed.replicator=dpdk", "af_xdp_in_place or xdp"),
         ("subject.fixed.replicator=xdp", "loopback"),
     ] {
         let done = output(&["run", "fan-out", "--set", set]);

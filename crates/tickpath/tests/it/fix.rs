@@ -3,8 +3,8 @@
 
 use crate::support::*;
 use fix::session::Proof;
+use fix::signature::sign;
 use fix::store::MemoryStore;
-use fix_gateway::sign;
 use plan::trust::Trust;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ pub type Client = client::Client<Connection>;
 
 /// An exchange with a FIX port, ended with the value.
 pub struct Exchange {
-    child: Child,
+    pub child: Child,
     lines: BufReader<ChildStdout>,
     /// The first line.
     pub ready: Value,
@@ -30,8 +30,13 @@ pub struct Exchange {
 
 impl Exchange {
     pub fn start(store: &Path, more: &[&str]) -> Exchange {
+        Exchange::start_with("empty", store, more)
+    }
+
+    /// With that book.
+    pub fn start_with(book: &str, store: &Path, more: &[&str]) -> Exchange {
         let mut child = tickpath()
-            .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block", "--book", "empty"])
+            .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block", "--book", book])
             .args(["--fix", "127.0.0.1:0", "--fix-store"])
             .arg(store)
             .args(more)
@@ -256,4 +261,48 @@ fn quickfix_j_trades_and_gets_missed_reports() {
     quickfix.expect(&["35=r", "11=q", "531=7", "533=0"]);
     quickfix.send("35=D|11=e|55=BTC_USDT|54=2|60=@|38=3|40=2");
     quickfix.expect(&["35=j", "372=D", "380=5"]);
+}
+
+/// A foreign client follows a book and trades by the messages alone, and lists the instruments.
+#[test]
+fn quickfix_j_follows_market_data() {
+    if !peers().join("java-fix.jar").exists() {
+        testing::skip!(JavaPeers, "no QuickFIX/J: see clients/java-fix/README.md");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let exchange = Exchange::start(&folder.path().join("ours"), &["--any-token"]);
+    let mut quickfix = QuickFix::start(&exchange, &folder.path().join("theirs"));
+    quickfix.read("logon");
+    quickfix.send("35=x|320=r|559=4");
+    quickfix.expect(&["35=y", "320=r", "560=0", "893=Y", "55=BTC_USDT"]);
+    let types = "267=3|269=0|269=1|269=2";
+    quickfix.send(&format!("35=V|262=m|263=1|264=0|265=1|{types}|146=1|55=BTC_USDT"));
+    // It prints no group without entries.
+    quickfix.expect(&["35=W", "262=m", "55=BTC_USDT"]);
+    quickfix.send(&limit("a", 2, "3"));
+    let news = |quickfix: &mut QuickFix| {
+        let mut line = quickfix.read("app ");
+        while line.contains("|35=8|") {
+            line = quickfix.read("app ");
+        }
+        line
+    };
+    let line = news(&mut quickfix);
+    for field in ["35=X", "268=1", "279=0", "269=1", "55=BTC_USDT", "270=100", "271=3"] {
+        assert!(line.contains(&format!("|{field}|")), "no {field} in {line}");
+    }
+    let proof =
+        Proof::Password { username: Some("taker".to_owned()), password: "taker".to_owned() };
+    let stream = Connection::from(exchange.dial());
+    let mut taker = Client::connect(stream, "TAKER", proof, Default::default());
+    assert_eq!(taker.next().err(), None);
+    taker.ask(&limit("t", 1, "3")).has("150=0");
+    let mut lines = String::new();
+    // The trade, and the price at which nothing is left.
+    while !(lines.contains("|269=2|") && lines.contains("|279=2|")) {
+        lines += &news(&mut quickfix);
+    }
+    assert!(lines.contains("|278="), "a trade has an id: {lines}");
+    quickfix.send(&format!("35=V|262=n|263=1|264=0|265=1|{types}|146=1|55=NO_SUCH"));
+    quickfix.expect(&["35=Y", "262=n", "281=0"]);
 }

@@ -1,7 +1,7 @@
 //! The trader over FIX as a whole process: judged in a run like the other dialects, and against a
 //! foreign server, QuickFIX/J.
 
-use crate::fix::peers;
+use crate::fix::{Exchange, peers};
 use crate::support::*;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -158,6 +158,36 @@ fn quickfix_j_as_the_exchange_takes_our_orders() {
     assert!(logout.contains("|35=5|"), "{logout}");
     let counts = format!("logout of TRADER-3001 orders {0} cancels {0}", all / 2);
     assert_eq!(server.read("logout of"), counts);
+}
+
+/// The exchange knows the secret of each account, and the trader proves that it does, too.
+#[test]
+fn signed_logons_are_accepted_and_others_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let tokens = file("tokens.toml", "[tokens]\n\"s3cret\" = \"fund\"\n\"other\" = \"gale\"\n");
+    let store = folder.path().join("store");
+    let exchange = Exchange::start(&store, &["--tokens", &tokens]);
+    let port = exchange.ready["fix"].as_str().unwrap().rsplit(':').next().unwrap().to_owned();
+    let keys = file("keys.toml", "[keys]\nfund = \"s3cret\"\ngale = \"other\"\n");
+    let both = ["load.accounts=2", "load.connections=2", &format!("load.keys={keys}")];
+    let result = trade(&port, &both).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(result["complete"], true, "{result}");
+    assert!(result["load"]["received"].as_u64().unwrap() > 0, "{result}");
+    let why = trade(&port, &[&both[..2], &["load.keys=/no/such/keys.toml"]].concat());
+    assert!(why.unwrap_err().contains("name a TOML file that exists"));
+    let three = ["load.accounts=3", "load.connections=3", both[2]];
+    let why = trade(&port, &three).unwrap_err();
+    assert!(why.contains("2 keys, and load.accounts = 3") && !why.contains("s3cret"), "{why}");
+    let wrong = file("wrong.toml", "[keys]\nfund = \"guess\"\n");
+    let why = trade(&port, &[&format!("load.keys={wrong}")]).unwrap_err();
+    assert!(why.contains("without an answer to the Logon"), "{why}");
+    let why = trade(&port, &[&format!("load.keys={keys}"), "subject.rust.dialect=sbe"]);
+    assert!(why.unwrap_err().contains("only Logons of FIX are signed"));
 }
 
 /// It knows only one of the two sessions.

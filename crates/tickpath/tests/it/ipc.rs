@@ -191,10 +191,12 @@ fn each_two_cores_have_a_figure() {
     let measured = record["subjects"][0]["series"].as_array().unwrap().len();
     let table = text(&done.stdout);
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
-    // Cores that are busy otherwise are told by name, and then the map is no result.
+    // Cores that are busy otherwise, or that a probe does not get in time, are told by name, and
+    // then the map is no result.
     if measured < pairs {
         assert!(is_void(&record), "{record}");
-        assert!(record["void_because"].to_string().contains("busy"), "{record}");
+        let why = record["void_because"].to_string();
+        assert!(why.contains("busy") || why.contains("did not run in time"), "{record}");
     } else {
         assert!(table.contains("one way"), "{table}");
     }

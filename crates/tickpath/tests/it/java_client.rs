@@ -83,7 +83,7 @@ fn orders_in_sbe_leave_a_record() {
         let record = run(&scenario(&launcher, "epoll", load), &sets);
         assert_held(&record);
         let bytes = &record["subjects"][0]["load"]["message_bytes"];
-        let expected = json!({"order": 134, "order_reply": 130, "cancel": 87, "cancel_reply": 112});
+        let expected = json!({"order": 150, "order_reply": 130, "cancel": 87, "cancel_reply": 112});
         assert_eq!(*bytes, expected, "{record}");
     }
 }

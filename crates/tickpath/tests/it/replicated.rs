@@ -242,10 +242,16 @@ fn run_two_zones(scenario: &str, subjects: &[&str], out: &Path, sets: &[&str]) -
 /// median does, and nothing is left on the disk.
 #[test]
 fn a_run_shows_what_a_synchronous_copy_adds() {
-    const ROUND_TRIP_US: u64 = 50_000;
+    let assumption = "orders without a copy take 30 ms at most, so that 0.6 s has twenty of them";
+    testing::quiet::or_doubled(assumption, synchronous_copy_adds);
+}
+
+fn synchronous_copy_adds(factor: u32) -> Result<(), String> {
+    let round_trip_us = 50_000 * u64::from(factor);
     let out = tempfile::tempdir().unwrap();
-    let round_trip = format!("follower.round_trip_us={ROUND_TRIP_US}");
-    let record = run_two_zones("two-zones", &SUBJECTS, out.path(), &["seconds=0.6", &round_trip]);
+    let round_trip = format!("follower.round_trip_us={round_trip_us}");
+    let seconds = format!("seconds={}", 0.6 * f64::from(factor));
+    let record = run_two_zones("two-zones", &SUBJECTS, out.path(), &[&seconds, &round_trip]);
     let [memory, alone, asynchronous, synchronous] = SUBJECTS.map(|name| {
         let pooled = &series(&record, name, "order", "service")["pooled"];
         // Few orders of a slow subject have no median.
@@ -253,13 +259,15 @@ fn a_run_shows_what_a_synchronous_copy_adds() {
         (pooled["p50"].as_u64().unwrap_or(least) / 1_000, least / 1_000)
     });
     // Histograms keep three digits.
-    assert!(synchronous.1 >= ROUND_TRIP_US * 99 / 100, "{synchronous:?} us");
+    assert!(synchronous.1 >= round_trip_us * 99 / 100, "{synchronous:?} us");
     for (p50_us, _) in [memory, alone, asynchronous] {
-        assert!(p50_us < ROUND_TRIP_US, "{memory:?} {alone:?} {asynchronous:?} us");
+        let all = (memory, alone, asynchronous);
+        testing::unless!(p50_us < round_trip_us, "{all:?} us");
     }
     let left = std::fs::read_dir(only_run(out.path())).unwrap().flatten();
     let journals = left.filter(|file| file.file_name().to_string_lossy().starts_with("journal"));
     assert_eq!(journals.count(), 0);
+    Ok(())
 }
 
 /// Packets to and from the follower are dropped, and orders wait until TCP has repaired that.

@@ -162,6 +162,11 @@ impl Client {
         self.send(|out, sequence| encode_new_order(out, sequence, 0, &order));
     }
 
+    pub fn ask_status(&mut self, client_id: &str) {
+        let client_id = ClientId::new(client_id).unwrap();
+        self.send(|out, sequence| encode_status_request(out, sequence, &client_id));
+    }
+
     fn next<T>(&mut self, take: impl FnOnce(ExchangeMessage<'_>) -> T) -> T {
         loop {
             if let Some((message, frame_bytes)) = split(&self.bytes[self.gone..]).unwrap() {
@@ -184,6 +189,7 @@ impl Client {
                 Reply::Fill(one) => (sequence, "fill", one.client_id.to_string()),
                 Reply::Done(one) => (sequence, "done", one.client_id.to_string()),
                 Reply::Rejected(one) => (sequence, "rejected", one.client_id.to_string()),
+                Reply::Ended(one) => (sequence, one.status.name(), one.client_id.to_string()),
                 other => panic!("{other:?}"),
             },
             ExchangeMessage::Status { sequence, status } => {
@@ -228,13 +234,14 @@ fn trades_and_loses(more: &[&str], folder: &Path) {
     let (mut maker, anew) = Client::new(exchange.connect(), "maker", (first.session, 4));
     assert_ne!(anew.session, first.session);
     assert_eq!((anew.received_sequence, anew.next_sequence), (0, 1));
-    let id = ClientId::new("m2").unwrap();
-    maker.send(|out, sequence| encode_status_request(out, sequence, &id));
+    maker.ask_status("m2");
     is(maker.report(), (1, "status", "m2"));
+    maker.ask_status("m1");
+    is(maker.report(), (2, "FILLED", "m1"));
     let (mut taker, _) = Client::new(exchange.connect(), "taker", (0, 0));
     taker.order("t2", Side::Sell);
-    is(maker.report(), (2, "fill", "m2"));
-    is(maker.report(), (3, "done", "m2"));
+    is(maker.report(), (3, "fill", "m2"));
+    is(maker.report(), (4, "done", "m2"));
 }
 
 #[test]

@@ -164,12 +164,63 @@ fn both_ends_are_checked() {
         ("no-certificate", as_one(Vec::new(), &theirs[0]), "asks for a certificate"),
         ("other-certificate", as_one(shows(&others), &theirs[0]), "the other end gave up"),
         ("right", as_one(shows(&ours), &theirs[0]), "the follower needs record 0 next"),
-        ("plain", Vec::new(), "lost the connection to the follower"),
+        ("plain", Vec::new(), "speak TLS where this end does not"),
     ] {
         let exchange_has: Vec<&str> = exchange_has.iter().map(String::as_str).collect();
         let (_exchange, said) = exchange(place, name, &follower.address, &exchange_has);
         wait_until_it_says(&said, words);
     }
+}
+
+fn copy(pair: &[String; 2], to: &[String; 2]) {
+    for (from, to) in pair.iter().zip(to) {
+        std::fs::copy(from, to).unwrap();
+    }
+}
+
+/// A renewed certificate counts after a hang-up, without a restart.
+#[test]
+fn a_follower_reads_its_certificate_again() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    let used = ["used.pem", "used.key"].map(|name| place.join(name).display().to_string());
+    let [before, after] = ["before", "after"].map(|name| pair(place, name));
+    copy(&before, &used);
+    let secure = ["--tls-certificate", &used[0], "--tls-key", &used[1]];
+    let follower = Follower::start(&place.join("copy"), &secure);
+    let checks = ["--follower-ca", &after[0]];
+    let (exchange, said) = exchange(place, "log", &follower.address, &checks);
+    wait_until_it_says(&said, "server's certificate is rejected");
+    copy(&after, &used);
+    signal(follower.child.id(), Signal::HUP);
+    // Until then, no account can log on.
+    wait_until_it_says(&said, "the follower acknowledges again");
+    trade(&exchange.address);
+}
+
+/// The one that an exchange shows to its follower, too, and the follower's that it trusts.
+#[test]
+fn an_exchange_reads_its_certificates_for_the_follower_again() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    let used = ["used.pem", "used.key"].map(|name| place.join(name).display().to_string());
+    let trusted = place.join("trusted.pem").display().to_string();
+    let [before, after, theirs] = ["before", "after", "follower"].map(|name| pair(place, name));
+    copy(&before, &used);
+    std::fs::copy(&before[0], &trusted).unwrap();
+    let secure = ["--tls-certificate", &theirs[0], "--tls-key", &theirs[1]];
+    let follower = [&secure[..], &["--primary-ca", &after[0]]].concat();
+    let follower = Follower::start(&place.join("copy"), &follower);
+    let shows = ["--tls-certificate", &used[0], "--tls-key", &used[1]];
+    let more = [&shows[..], &["--follower-ca", &trusted]].concat();
+    let (exchange, said) = exchange(place, "log", &follower.address, &more);
+    wait_until_it_says(&said, "server's certificate is rejected");
+    std::fs::copy(&theirs[0], &trusted).unwrap();
+    signal(exchange.child.id(), Signal::HUP);
+    wait_until_it_says(&said, "the other end gave up");
+    copy(&after, &used);
+    signal(exchange.child.id(), Signal::HUP);
+    wait_until_it_says(&said, "the follower needs record 0 next");
 }
 
 /// A standby takes its primary over TLS, and rejects it there once it has taken over.

@@ -121,11 +121,16 @@ fn segments_of_a_request_are_parts_of_its_round_trip() {
 /// One of eight orders: the others are as they would be without stamps, and no row has them.
 #[test]
 fn only_the_nth_order_is_stamped() {
-    let (_, record, table) = run_with(&["load.stamp_every=8"]);
-    let load = &rust(&record)["load"];
-    let stamped = load["stamped"]["messages"].as_f64().unwrap();
-    let share = stamped / load["received"].as_f64().unwrap();
-    assert!((0.08..0.17).contains(&share), "{stamped}: {share}\n{table}");
+    const ASSUMPTION: &str = "a run has so many orders that one more or less is no eighth of them";
+    testing::quiet::or_doubled(ASSUMPTION, |factor| {
+        let seconds = format!("seconds={factor}");
+        let (_, record, table) = run_with(&["load.stamp_every=8", &seconds]);
+        let load = &rust(&record)["load"];
+        let stamped = load["stamped"]["messages"].as_f64().unwrap();
+        let share = stamped / load["received"].as_f64().unwrap();
+        testing::unless!((0.08..0.17).contains(&share), "{stamped}: {share}\n{table}");
+        Ok::<(), String>(())
+    });
 }
 
 #[test]

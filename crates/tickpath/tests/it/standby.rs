@@ -1,14 +1,18 @@
 //! A standby tells its operator that its disk is full, and that a signal has ended it. Cancel on
-//! disconnect holds at a standby that took over.
+//! disconnect holds at a standby that took over, and its predecessor tells nothing from old state.
 
 use crate::support::websocket::Client;
 use crate::support::*;
+use crate::{fix, sbe};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
+use std::time::Duration;
 use testing::{small_disk, test_name};
+use transport::Connection;
 
 /// Room for one segment of a standby, which has 16 MiB, and not for two.
 const DISK_BYTES: u64 = 24 << 20;
@@ -28,11 +32,16 @@ struct Standby {
 
 impl Standby {
     fn start(copy: &Path, said: PathBuf, seconds: &str) -> Standby {
+        Standby::start_with(copy, said, seconds, &[])
+    }
+
+    fn start_with(copy: &Path, said: PathBuf, seconds: &str, more: &[&str]) -> Standby {
         let mut child = tickpath()
             .args(["exchange", "--any-token", "--backend", "block", "--book", "empty"])
             .args(["--listen", "127.0.0.1:0", "--standby", "127.0.0.1:0"])
             .args(["--standby-seconds", seconds, "--reconnect-seconds", "2", "--journal"])
             .arg(copy)
+            .args(more)
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&said).unwrap())
             .spawn()
@@ -75,15 +84,23 @@ fn logged_in(address: &str, account: &str, asks: bool) -> Client {
     client
 }
 
-fn order(client: &mut Client, price: &str) {
+fn create(client_id: &str, price: &str) -> String {
     let order = json!({"type": "CREATE_ORDER", "order": {"instrument_code": "BTC_USDT",
-        "client_id": "o", "side": "BUY", "type": "LIMIT", "price": price, "amount": "1",
+        "client_id": client_id, "side": "BUY", "type": "LIMIT", "price": price, "amount": "1",
         "time_in_force": "GOOD_TILL_CANCELLED"}});
-    assert_eq!(client.ask(order.to_string().as_bytes()).unwrap()["type"], "BOOKED");
+    order.to_string()
+}
+
+fn order(client: &mut Client, price: &str) {
+    assert_eq!(client.ask(create("o", price).as_bytes()).unwrap()["type"], "BOOKED");
 }
 
 fn status(client: &mut Client) -> Value {
-    client.send(1, json!({"type": "ORDER_STATUS", "client_id": "o"}).to_string().as_bytes());
+    status_of(client, "o")
+}
+
+fn status_of(client: &mut Client, id: &str) -> Value {
+    client.send(1, json!({"type": "ORDER_STATUS", "client_id": id}).to_string().as_bytes());
     serde_json::from_str(&client.next_text()).unwrap()
 }
 
@@ -136,4 +153,88 @@ fn cancel_on_disconnect_holds_at_a_standby_that_took_over() {
     assert_eq!((&ended["type"], &ended["status"]), (&json!("ENDED"), &json!("CANCELLED")));
     assert_eq!(status(&mut back)["type"], "OPEN");
     assert_eq!(status(&mut logged_in(&address, "never", false))["type"], "OPEN");
+}
+
+/// The old exchange was paused, and does not know yet that another one has cancelled the order.
+#[test]
+fn an_exchange_that_was_replaced_tells_nothing_from_old_state() {
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name);
+    let mut standby = Standby::start(&path("copy"), path("said"), "0.6");
+    let mut old = primary(&path("log"), &mut standby);
+    wait_for("the copy", || standby.has_said("the copy is complete").then_some(()));
+    let questions = [
+        json!({"type": "ORDER_STATUS", "client_id": "o"}),
+        // It is cancelled at the next exchange, so it may be placed again there.
+        json!({"type": "CREATE_ORDER", "order": {"instrument_code": "BTC_USDT", "client_id": "o",
+            "side": "BUY", "type": "LIMIT", "price": "1", "amount": "1",
+            "time_in_force": "GOOD_TILL_CANCELLED"}}),
+    ];
+    let mut owner = logged_in(&old.address, "a", false);
+    order(&mut owner, "100");
+    assert_eq!(status(&mut owner)["type"], "OPEN");
+    let mut clients = [(); 2].map(|()| logged_in(&old.address, "a", false));
+    signal(old.child.id(), Signal::STOP);
+    let address = standby.line()["listening"].as_str().unwrap().to_owned();
+    let mut next = logged_in(&address, "a", false);
+    let cancel = json!({"type": "CANCEL_ORDER", "instrument_code": "BTC_USDT", "client_id": "o"});
+    next.send(1, cancel.to_string().as_bytes());
+    assert!(next.next_text().contains("CANCELLED"));
+
+    for (client, question) in clients.iter_mut().zip(questions) {
+        client.send(1, question.to_string().as_bytes());
+    }
+    signal(old.child.id(), Signal::CONT);
+    for mut client in clients {
+        for told in client.texts_until_it_ends() {
+            assert!(told.contains("follower") || told.contains("journal"), "{told}");
+        }
+    }
+    assert!(!old.child.wait().unwrap().success());
+}
+
+/// The new exchange has no session of the old one's clients. It knows their orders.
+#[test]
+fn a_standby_that_took_over_knows_how_orders_stand_in_each_protocol() {
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name);
+    let store = path("fix").display().to_string();
+    let door = ["--fix", "127.0.0.1:0", "--fix-store", &store];
+    let mut standby = Standby::start_with(&path("copy"), path("said"), "0.6", &door);
+    let first = primary(&path("log"), &mut standby);
+    wait_for("the copy", || standby.has_said("the copy is complete").then_some(()));
+    let mut client = logged_in(&first.address, "fund", false);
+    for id in ["open", "ended"] {
+        assert_eq!(client.ask(create(id, "100").as_bytes()).unwrap()["type"], "BOOKED");
+    }
+    let cancel =
+        json!({"type": "CANCEL_ORDER", "instrument_code": "BTC_USDT", "client_id": "ended"});
+    client.send(1, cancel.to_string().as_bytes());
+    assert!(client.next_text().contains("CANCELLED"));
+    signal(first.child.id(), Signal::KILL);
+    let ready = standby.line();
+
+    let socket = |door: &str| {
+        let stream = TcpStream::connect(ready[door].as_str().unwrap()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    };
+    let mut by_json = logged_in(ready["listening"].as_str().unwrap(), "fund", false);
+    let (mut by_sbe, _) = sbe::Client::new(Box::new(socket("listening")), "fund", (0, 0));
+    let stream = Connection::from(socket("fix"));
+    let mut by_fix =
+        fix::Client::connect(stream, "FUND", fix::password("fund"), Default::default());
+    assert_eq!(by_fix.next(), Ok(None));
+    for (id, in_json, in_sbe, in_fix) in [
+        ("open", "OPEN", "status", "39=0"),
+        ("ended", "ENDED", "CANCELLED", "39=4|151=0"),
+        ("none", "REJECTED", "rejected", "39=8|37=NONE"),
+    ] {
+        assert_eq!(status_of(&mut by_json, id)["type"], in_json, "{id}");
+        by_sbe.ask_status(id);
+        let (_, kind, named) = by_sbe.report();
+        assert_eq!((kind, named.as_str()), (in_sbe, id));
+        let report = by_fix.ask(&format!("35=H|11={id}|55=BTC_USDT|54=1"));
+        report.has("35=8|150=I").has(&format!("11={id}")).has(in_fix);
+    }
 }

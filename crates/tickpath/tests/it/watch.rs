@@ -144,7 +144,7 @@ fn records_come_and_go_metrics_are_scraped_and_ctrl_c_is_no_error() {
         text(&body)
     );
 
-    // Where it is between two records, the last one was said already.
+    // Between two records it has already printed the last one.
     signal(watch.child.id(), Signal::INT);
     let last = watch.next_record();
     assert!(watch.child.wait().unwrap().success());

@@ -10,13 +10,15 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::OrderId;
 
 /// A client that waits longer for an answer tries the other address.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// Between two requests, so that many rounds stay small.
 const PAUSE: Duration = Duration::from_millis(2);
+/// How many clients a load has.
+pub const COUNT: usize = 2;
 /// A placing's number is in its price and its amount.
 pub const PRICES: u64 = 1000;
 
@@ -26,7 +28,7 @@ pub type Acknowledged = HashMap<u64, u64>;
 /// The clients.
 pub struct Load {
     shared: Arc<Shared>,
-    threads: [JoinHandle<()>; 2],
+    threads: [JoinHandle<()>; COUNT],
 }
 
 struct Shared {
@@ -36,7 +38,14 @@ struct Shared {
     /// The next placing's number.
     next: AtomicU64,
     acknowledged: Mutex<Acknowledged>,
+    silence: Mutex<Silence>,
     recording: Recording,
+}
+
+/// The time without acknowledgements.
+struct Silence {
+    since: Instant,
+    longest: Duration,
 }
 
 /// One of the two. It cancels only orders of the other one: the exchange tells the owner of an
@@ -58,6 +67,7 @@ impl Load {
             stop: AtomicBool::new(false),
             next: AtomicU64::new(next),
             acknowledged: Mutex::default(),
+            silence: Mutex::new(Silence { since: Instant::now(), longest: Duration::ZERO }),
             recording: Recording::default(),
         });
         let threads = [0, 1].map(|index| {
@@ -70,6 +80,11 @@ impl Load {
 
     pub fn acknowledged(&self) -> usize {
         self.shared.acknowledged.lock().unwrap().len()
+    }
+
+    /// The longest time between two acknowledgements since this was asked last.
+    pub fn longest_silence(&self) -> Duration {
+        std::mem::take(&mut self.shared.silence.lock().unwrap().longest)
     }
 
     /// Ends both. Returns the orders that were acknowledged, all answers, and the next placing's
@@ -107,7 +122,14 @@ impl Trader {
         let mut client = Client::try_connect(address, PATIENCE)?;
         let login = json!({"type": "AUTHENTICATE", "api_token": self.shared.account});
         client.try_send(1, login.to_string().as_bytes())?;
-        client.try_told(&mut Vec::new())?;
+        let mut told = Vec::new();
+        client.try_told(&mut told)?;
+        if !told.iter().any(|one| one["type"] == "AUTHENTICATED") {
+            // A new account is an entry of the journal, which may take none while there is no
+            // standby. The requests of an unknown client would be rejected, and no book explains
+            // that.
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         while !self.must_stop() {
             let request = self.choose();
             let call = self.shared.recording.begin(request);
@@ -148,12 +170,17 @@ impl Trader {
         client.try_send(1, text.to_string().as_bytes())?;
         let mut told = Vec::new();
         let ended = client.try_told(&mut told);
-        let mut about_it = told.iter().filter(|one| one["client_id"] == client_id);
+        // An error is about a question that the exchange does not answer now.
+        let is_about_it = |one: &&Value| one["client_id"] == client_id || one["type"] == "ERROR";
+        let mut about_it = told.iter().filter(is_about_it);
         let answer = about_it.find_map(|one| read(request, one));
         if let Some((Answer::Booked, order_id)) = answer {
             let order_id = order_id.expect("an order id");
             let before = self.shared.acknowledged.lock().unwrap().insert(number, order_id);
             assert_eq!(before, None, "acknowledged twice");
+            let mut silence = self.shared.silence.lock().unwrap();
+            let since = std::mem::replace(&mut silence.since, Instant::now());
+            silence.longest = silence.longest.max(since.elapsed());
             // Nothing else looks like this, so it counts even if the connection has ended.
             return Ok(Answer::Booked);
         }
@@ -200,7 +227,7 @@ fn read(request: Request, told: &Value) -> Option<(Answer, Option<u64>)> {
         (Request::Status(_), "OPEN") => Answer::Open,
         (Request::Status(_), "ENDED") => Answer::Ended,
         (Request::CancelAll, "MASS_CANCELLED") => Answer::AllCancelled(told["count"].as_u64()?),
-        (_, "REJECTED") => {
+        (_, "REJECTED" | "ERROR") => {
             let reason = told["reason"].as_str()?;
             match reason.contains("journal") || reason.contains("follower") {
                 true => Answer::Refused,

@@ -1,14 +1,18 @@
 //! The two places where an exchange or its standby runs, and the way from one to the other.
 
+use super::clock::WallClock;
 use crate::support::*;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// The silence after which a standby takes over.
+const STANDBY: Duration = Duration::from_millis(400);
 
 /// Carries bytes between an exchange and its standby.
 pub struct Link {
@@ -72,14 +76,6 @@ fn carry(mut from: TcpStream, mut to: TcpStream, is_silent: &AtomicBool) {
     let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
-/// An address that nobody uses now, outside of the ports that the system gives to connections.
-fn free_address() -> String {
-    static TRIED: AtomicU16 = AtomicU16::new(0);
-    let first = 20_000 + (std::process::id() % 10_000) as u16;
-    let next = || format!("127.0.0.1:{}", first + TRIED.fetch_add(1, Ordering::SeqCst));
-    std::iter::repeat_with(next).find(|address| TcpListener::bind(address).is_ok()).unwrap()
-}
-
 /// One of the two places where an exchange can run.
 pub struct Member {
     pub directory: PathBuf,
@@ -89,13 +85,23 @@ pub struct Member {
     standby: String,
     /// From the other member's exchange to this standby.
     pub link: Link,
+    /// Where its wall clock can be set.
+    pub clock: Option<WallClock>,
+    /// The file of the stderr of what runs here.
+    said: PathBuf,
 }
 
 impl Member {
-    pub fn new(directory: PathBuf) -> Member {
+    /// One whose journal is going to be in `directory`, and whose messages are in the file `said`.
+    pub fn new(directory: PathBuf, clock: Option<WallClock>, said: PathBuf) -> Member {
         let (address, standby) = (free_address(), free_address());
         let link = Link::to(standby.clone());
-        Member { directory, address, standby, link }
+        Member { directory, address, standby, link, clock, said }
+    }
+
+    /// Sets by how many seconds the wall clock of what runs here is off.
+    pub fn set_clock_off(&self, seconds: i64) {
+        self.clock.as_ref().expect("a clock that can be set").set_off(seconds);
     }
 }
 
@@ -109,20 +115,33 @@ pub struct Running {
 impl Running {
     /// Starts the exchange of `own`, with `other` as its standby; `standby`: first as a standby.
     pub fn start(own: &Member, other: &Member, standby: bool) -> Running {
-        let said = own.directory.with_extension("said");
-        let mut command = tickpath();
+        Running::start_by(tickpath(), own, other, standby.then_some(STANDBY))
+    }
+
+    /// The same by this program; `standby`: first as a standby, which takes over after so long.
+    pub fn start_by(
+        mut command: Command,
+        own: &Member,
+        other: &Member,
+        standby: Option<Duration>,
+    ) -> Running {
+        let said = own.said.clone();
         command.args(["exchange", "--any-token", "--backend", "block", "--book", "empty"]);
         command.args(["--listen", &own.address, "--journal"]).arg(&own.directory);
         command.args(["--replicate", "sync", "--follower", &other.link.address]);
-        if standby {
-            command.args(["--standby", &own.standby, "--standby-seconds", "0.4"]);
+        if let Some(silence) = standby {
+            let seconds = silence.as_secs_f64().to_string();
+            command.args(["--standby", &own.standby, "--standby-seconds", &seconds]);
+        }
+        if let Some(clock) = &own.clock {
+            clock.give_to(&mut command);
         }
         let stderr = std::fs::File::create(&said).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut running = Running { child, lines, said };
         let first = running.line();
-        assert!(first["standby"].is_string() == standby, "{first}");
+        assert!(first["standby"].is_string() == standby.is_some(), "{first}");
         running
     }
 
@@ -133,10 +152,12 @@ impl Running {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:?}: {}", said()))
     }
 
+    pub fn has_said(&self, words: &str) -> bool {
+        std::fs::read_to_string(&self.said).unwrap().contains(words)
+    }
+
     pub fn wait_until_it_says(&self, words: &str) {
-        wait_for(words, || {
-            std::fs::read_to_string(&self.said).unwrap().contains(words).then_some(())
-        });
+        wait_for(words, || self.has_said(words).then_some(()));
     }
 }
 

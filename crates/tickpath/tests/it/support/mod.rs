@@ -6,8 +6,10 @@ pub mod progress;
 pub mod websocket;
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 pub fn tickpath() -> Command {
@@ -124,6 +126,14 @@ impl Exchange {
     }
 }
 
+/// An address that nobody uses now, outside of the ports that the system gives to connections.
+pub fn free_address() -> String {
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 10_000) as u16;
+    let next = || format!("127.0.0.1:{}", first + TRIED.fetch_add(1, Ordering::SeqCst));
+    std::iter::repeat_with(next).find(|address| TcpListener::bind(address).is_ok()).unwrap()
+}
+
 /// The address in the first line of a child that listens, and its further lines.
 pub fn listening(child: &mut Child) -> (BufReader<ChildStdout>, String) {
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -173,6 +183,13 @@ pub fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "{what} did not come in 60 s");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Whether an XDP program is on the exchange's interface.
+pub fn has_program(networks: &host::network::Networks) -> bool {
+    let show = ["link", "show", "dev", host::network::DEVICE];
+    let shown = networks.exchange().within(|| Command::new("ip").args(show).output());
+    text(&shown.unwrap().unwrap().stdout).contains("xdp")
 }
 
 /// The only run directory in `runs`.

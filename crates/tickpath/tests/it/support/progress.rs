@@ -74,7 +74,7 @@ fn assert_mean_is_within_the_buckets(second: &Second, count: u64) {
         second.buckets.iter().map(|&(index, n)| upper(index) * n as f64).sum::<f64>()
     };
     let sum_ns = second.sum_ns as f64;
-    // Three digits of a histogram.
+    // The histogram keeps three digits.
     let holds = bounds_ns(-1) * 0.998 <= sum_ns && sum_ns <= bounds_ns(0) * 1.002;
     assert!(holds && second.buckets.is_sorted(), "{count} {second:?}");
 }

@@ -84,6 +84,12 @@ impl Client {
         }
     }
 
+    /// The texts until the connection ends.
+    pub fn texts_until_it_ends(&mut self) -> Vec<String> {
+        let received = std::iter::from_fn(|| self.try_receive().ok());
+        received.filter(|(opcode, _)| *opcode == 1).map(|(_, payload)| text(&payload)).collect()
+    }
+
     /// The next text.
     pub fn next_text(&mut self) -> String {
         let (opcode, payload) = self.receive();

@@ -1,0 +1,121 @@
+//! Ticks as SBE over UDP and as JSON over a WebSocket, through whole processes: judged alike, in
+//! one record, and a delay or a loss of either shows where it belongs.
+
+use crate::support::*;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Output;
+
+const SUBJECTS: [&str; 2] = ["subject.sbe.backend=block", "subject.json.backend=block"];
+
+fn run(out: &Path, sets: &[&str]) -> (Output, Value) {
+    let mut command = tickpath();
+    command.args(["run", "tick-dialects", "--quiet", "--out"]).arg(out);
+    let short = SHORT_TICKS.iter().filter(|set| !set.starts_with("subject."));
+    for set in short.chain(&SUBJECTS).chain(sets) {
+        command.args(["--set", set]);
+    }
+    let done = command.output().unwrap();
+    assert!(!done.stdout.is_empty(), "{}", text(&done.stderr));
+    let record = record(&only_run(out));
+    (done, record)
+}
+
+fn stage(record: &Value, subject: &str, name: &str, figure: &str) -> u64 {
+    series(record, subject, name, "stage")["pooled"][figure].as_u64().unwrap()
+}
+
+#[track_caller]
+fn held(record: &Value, done: &Output, names: &[&str]) {
+    for subject in ["sbe", "json"] {
+        for name in names {
+            let rule = rule(record, &format!("{subject}.{name}"));
+            assert_eq!(rule["verdict"], "held", "{rule}: {}", text(&done.stdout));
+        }
+    }
+}
+
+#[test]
+fn both_dialects_are_measured_alike() {
+    let out = tempfile::tempdir().unwrap();
+    let (done, record) = run(out.path(), &["floor_seconds=0.3"]);
+    let rules = ["complete", "replies", "recorded", "accepted", "flow", "ticks", "book", "orders"];
+    held(&record, &done, &rules);
+    held(&record, &done, &["stages", "accounted", "state"]);
+    let receive_buffer = rule(&record, "json.receive_buffer");
+    assert_eq!(receive_buffer["verdict"], "not_applicable", "{receive_buffer}");
+    assert_eq!(
+        (&subject(&record, "json")["feed"], &subject(&record, "sbe")["feed"]),
+        (&"json".into(), &Value::Null)
+    );
+    for name in ["sbe", "json"] {
+        let subject = subject(&record, name);
+        let tick = &subject["load"]["tick"][0];
+        let samples = tick["samples"].as_u64().unwrap();
+        // Inputs that came together are one tick, and each of those led to an order.
+        assert!((1..=500).contains(&samples), "{tick}");
+        assert_eq!(tick["datagrams"], samples, "{tick}");
+        assert!(tick["messages"].as_u64() >= Some(500), "{tick}");
+        assert_eq!(tick["kernel_stamps"], "software", "{tick}");
+        let count = |name: &str, kind: &str| {
+            let pooled = &series(&record, subject["name"].as_str().unwrap(), name, kind)["pooled"];
+            pooled["count"].as_u64().unwrap()
+        };
+        for (series, kind) in [
+            ("tick_to_gateway", "response"),
+            ("tick_to_trade", "service"),
+            ("normalise", "stage"),
+            ("order", "stage"),
+        ] {
+            assert_eq!(count(series, kind), samples, "{name}: {series}");
+        }
+        // Ticks as JSON that were read together have one stamp of the kernel, the last one's. On a
+        // busy machine that is most of them.
+        let stamped = count("network_in", "stage");
+        assert!((1..=samples).contains(&stamped), "{name}: {stamped} of {samples}");
+    }
+    let bytes = |name| subject(&record, name)["load"]["tick"][0]["datagram_bytes"].as_u64();
+    assert!(bytes("json") > bytes("sbe"), "{:?} {:?}", bytes("json"), bytes("sbe"));
+    // The raw ticker sends datagrams: no floor of a connection.
+    let floors: Vec<&Value> = record["subjects"].as_array().unwrap().iter().collect();
+    let floors = floors.iter().filter(|one| one["name"].as_str().unwrap().starts_with("floor"));
+    assert_eq!(floors.count(), 1);
+    let table = text(&done.stdout);
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+}
+
+/// The exchange spins before each write to a connection. A tick as JSON is such a write, and a
+/// datagram is none.
+#[test]
+fn a_delay_of_the_exchange_is_on_the_way_of_json_alone() {
+    let out = tempfile::tempdir().unwrap();
+    let sets = ["flow.rate_per_second=10", "seconds=2", "exchange.inject.delay_us=20000"];
+    let (done, record) = run(out.path(), &sets);
+    held(&record, &done, &["stages", "recorded"]);
+    let table = text(&done.stdout);
+    // The histogram keeps three digits.
+    assert!(stage(&record, "json", "network_in", "min") >= 19_900_000, "{table}");
+    assert!(stage(&record, "sbe", "network_in", "min") < 10_000_000, "{table}");
+    for name in ["sbe", "json"] {
+        assert!(stage(&record, name, "network_back", "min") >= 19_900_000, "{name}: {table}");
+        for other in ["ingest", "normalise", "signal", "risk", "order", "network_out"] {
+            assert!(stage(&record, name, other, "min") < 10_000_000, "{name} {other}: {table}");
+        }
+    }
+}
+
+/// Nothing of a stream is lost but what the exchange loses on purpose: prices are missing, and the
+/// record says so.
+#[test]
+fn json_that_the_exchange_loses_makes_the_record_void() {
+    let out = tempfile::tempdir().unwrap();
+    let (done, record) = run(out.path(), &["exchange.inject.drop_every=10"]);
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    let book = rule(&record, "json.book");
+    assert_eq!(book["verdict"], "broken", "{book}");
+    // The datagrams are whole.
+    let book = rule(&record, "sbe.book");
+    assert_eq!(book["verdict"], "held", "{book}");
+    let ticks = rule(&record, "sbe.ticks");
+    assert_eq!(ticks["verdict"], "held", "{ticks}");
+}
