@@ -3,10 +3,12 @@
 
 #[path = "../../crates/exchange/tests/it/driven/mod.rs"]
 mod driven;
-#[path = "../../crates/exchange/tests/it/properties/mod.rs"]
-mod properties;
+#[path = "../../crates/exchange/tests/it/properties/sbe.rs"]
+mod sbe;
+#[path = "../../crates/exchange/tests/it/properties/small.rs"]
+mod small;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    properties::sbe::sbe_stream(data);
-    properties::sbe::sbe_losses(data);
+    sbe::sbe_stream(data);
+    sbe::sbe_losses(data);
 });
