@@ -40,6 +40,9 @@ pub enum Refusal {
         /// The record that the follower would need next.
         next: u64,
     },
+    /// The follower ends while it waits for room for the terms.
+    #[error("the follower's disk is full, and the follower ends: free some space there")]
+    NoRoom,
 }
 
 impl Refusal {

@@ -16,6 +16,7 @@
 //! | [`admission`] | whether a follower takes a primary. Pure |
 //! | [`session`] | a follower's end of one connection: bytes in, bytes out, a [`session::Store`] |
 //! | [`store`] | the store that is a journal's directory |
+//! | `room` | waits for room on its disk |
 //! | [`lag`] | when a follower counts as lost. Pure |
 //! | [`lease`] | when a standby takes over. Pure |
 //! | [`fence`] | rejects old primaries at the address of a follower that was promoted |
@@ -38,6 +39,7 @@ pub mod lease;
 pub mod publish;
 pub mod register;
 mod reply;
+mod room;
 pub mod session;
 pub mod ship;
 pub mod store;

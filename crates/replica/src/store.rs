@@ -1,14 +1,17 @@
 //! A follower's store: a directory that opens as a journal of the exchange.
 
-use crate::admission::{Own, admit};
+use crate::admission::{Own, Refusal, admit};
 use crate::frame::{FrameError, Hello};
 use crate::publish::publish;
 use crate::register;
+pub use crate::room::TellRoom;
+use crate::room::{Room, is_no_room};
 use crate::session::{AdmitError, Store, StoreError};
-use crate::term;
+use crate::term::{self, TermsError};
 use journal::{CONTENT_BYTES, LogCopy, LogName, Options, Watch};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A journal's directory.
@@ -17,14 +20,8 @@ pub struct DirectoryStore {
     options: Options,
     copy: Option<(LogName, LogCopy)>,
     register: Register,
-    tell_room: Box<TellRoom>,
-    /// As it was told last.
-    is_full: bool,
+    room: Room,
 }
-
-/// Told when the disk becomes full and when it has room again, and asked again and again while the
-/// store waits for room. Returns whether to go on waiting.
-pub type TellRoom = dyn FnMut(bool) -> bool + Send;
 
 /// The register: as it came, and how much of it is on the disk.
 #[derive(Debug, Default)]
@@ -46,29 +43,20 @@ impl DirectoryStore {
             None => None,
             Some(name) => Some((name, LogCopy::open(path, name, &options).map_err(failed)?)),
         };
-        let (register, tell_room) = (Register::default(), Box::new(|_| true));
-        Ok(DirectoryStore {
-            path: path.to_owned(),
-            options,
-            copy,
-            register,
-            tell_room,
-            is_full: false,
-        })
+        let (register, room) = (Register::default(), Room::new(Box::new(|_| true)));
+        Ok(DirectoryStore { path: path.to_owned(), options, copy, register, room })
     }
 
     /// Sets who is told about a full disk. Without it, a store waits for room until it has some.
     pub fn tell_room(&mut self, tell: Box<TellRoom>) {
-        self.tell_room = tell;
+        self.room = Room::new(tell);
     }
 
     /// Tells whether the disk is full if that has changed. The next segment is made beside the
     /// records, so this can change while none come.
     pub fn look_for_room(&mut self) {
-        let Some((_, copy)) = &self.copy else { return };
-        if copy.has_no_room() != self.is_full {
-            self.is_full = copy.has_no_room();
-            (self.tell_room)(self.is_full);
+        if let Some((_, copy)) = &self.copy {
+            self.room.set(copy.has_no_room());
         }
     }
 
@@ -80,6 +68,18 @@ impl DirectoryStore {
     /// For threads that follow the copy; `None` until there is one.
     pub fn watch(&self) -> Option<Watch> {
         self.copy.as_ref().map(|(_, copy)| copy.watch())
+    }
+
+    /// Makes the register durable. Returns whether it is: if not, nobody wants to wait for room.
+    fn save_register(&mut self) -> Result<bool, StoreError> {
+        let name = self.path.join(register::NAME);
+        let failed = |error| failed(format!("cannot write {}: {error}", name.display()));
+        let write = || self.register.write(&self.path);
+        let is_written = self.room.write(write, is_no_room).map_err(failed)?;
+        if is_written {
+            self.register.sync().map_err(failed)?;
+        }
+        Ok(is_written)
     }
 }
 
@@ -101,7 +101,10 @@ impl Store for DirectoryStore {
             self.copy = Some((hello.log, copy));
         }
         if terms != hello.terms {
-            term::write(&self.path, &hello.terms).map_err(failed)?;
+            let write = || term::write(&self.path, &hello.terms);
+            if !self.room.write(write, TermsError::is_no_room).map_err(failed)? {
+                return Err(Refusal::NoRoom.into());
+            }
         }
         self.register = Register::default();
         Ok(self.next_sequence())
@@ -126,36 +129,38 @@ impl Store for DirectoryStore {
     }
 
     fn commit(&mut self) -> Result<u64, StoreError> {
-        if self.register.is_new {
-            let name = self.path.join(register::NAME);
-            self.register
-                .save(&self.path)
-                .map_err(|error| failed(format!("cannot write {}: {error}", name.display())))?;
-        }
+        // Before the first record that needs it.
+        let has_register = !self.register.is_new || self.save_register()?;
         let Some((_, copy)) = &mut self.copy else { return Ok(0) };
-        let (tell, is_full) = (&mut self.tell_room, &mut self.is_full);
-        let mut goes_on = |is_full_now| {
-            *is_full |= is_full_now;
-            tell(is_full_now)
-        };
-        let durable = copy.commit(&mut goes_on).map_err(failed)?;
+        if !has_register {
+            copy.discard();
+        }
+        let durable = copy.commit(&mut |is_full| self.room.ask(is_full)).map_err(failed)?;
         self.look_for_room();
         Ok(durable)
     }
 }
 
 impl Register {
-    fn save(&mut self, directory: &Path) -> io::Result<()> {
-        match &mut self.file {
-            Some((file, length)) => {
-                file.write_all(&self.bytes[*length..])?;
-                file.sync_data()?;
-                *length = self.bytes.len();
-            }
+    /// Writes what is not in the file yet.
+    fn write(&mut self, directory: &Path) -> io::Result<()> {
+        match &self.file {
+            // At its place, as another try may have written the begin of it.
+            Some((file, length)) => file.write_all_at(&self.bytes[*length..], *length as u64),
             None => {
                 let file = publish(directory, register::NAME, &self.bytes)?;
                 self.file = Some((file, self.bytes.len()));
+                Ok(())
             }
+        }
+    }
+
+    /// Makes it durable. Must not be tried again: after an error the kernel may have dropped the
+    /// data, and report success the next time.
+    fn sync(&mut self) -> io::Result<()> {
+        if let Some((file, length)) = &mut self.file {
+            file.sync_data()?;
+            *length = self.bytes.len();
         }
         self.is_new = false;
         Ok(())

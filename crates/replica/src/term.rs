@@ -5,6 +5,7 @@
 //! themselves the next one are told apart.
 
 use crate::publish::publish;
+use crate::room::is_no_room;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -50,6 +51,13 @@ pub enum TermsError {
         /// The fault.
         why: String,
     },
+}
+
+impl TermsError {
+    /// Whether there was no room on the disk, and may be some later.
+    pub(crate) fn is_no_room(&self) -> bool {
+        matches!(self, TermsError::System { source, .. } if is_no_room(source))
+    }
 }
 
 /// The terms of the log in `directory`, ascending; none if it never had a follower.

@@ -98,6 +98,11 @@ impl LogCopy {
         }
     }
 
+    /// Drops the appended records that were not committed.
+    pub fn discard(&mut self) {
+        self.log.group.clear();
+    }
+
     /// Whether the disk has no room for the next segment.
     pub fn has_no_room(&self) -> bool {
         self.log.shared.has_no_room()
