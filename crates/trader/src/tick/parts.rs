@@ -1,5 +1,5 @@
-//! What the loop works with, aside from its stages: where ticks and replies come to, and where their
-//! times are noted.
+//! The parts that the loop works with, aside from its stages: the ends that ticks and replies come
+//! to, and the places of their times.
 
 use crate::tick::addresses::Addresses;
 use crate::tick::audit_trail::AuditTrail;
