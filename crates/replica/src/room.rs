@@ -35,8 +35,8 @@ impl Room {
     }
 
     /// Writes as soon as there is room. A segment that is being made may take all of it for a
-    /// moment. `write` may fail at any place, and has to begin anew; `is_no_room` says whether there
-    /// may be room later. Returns whether it is written: if not, nobody wants to wait.
+    /// moment. `write` may fail at any place, and has to begin anew; `is_no_room` says whether
+    /// there may be room later. Returns whether it is written: if not, nobody wants to wait.
     ///
     /// # Errors
     /// Those of `write` for another reason.
