@@ -68,6 +68,8 @@ pub(crate) struct FlowPlayer {
     clock: Clock,
     /// The first input to execute; those before it are in the journal.
     first: usize,
+    /// When that is due in the whole flow, if others were before it: they had their time.
+    played_ns: u64,
     next: usize,
     /// Number of inputs to execute: all, unless the journal fails.
     end: usize,
@@ -109,11 +111,13 @@ impl FlowPlayer {
         // Touch the pages before the measurement.
         let mut late_ns = std::hint::black_box(vec![1; script.len().saturating_sub(played)]);
         late_ns.clear();
+        let played_ns = if played == 0 { None } else { script.offset_ns(played) };
         FlowPlayer {
             end: script.len(),
             script,
             clock,
             first: played,
+            played_ns: played_ns.unwrap_or(0),
             next: played,
             run: None,
             has_run: false,
@@ -160,9 +164,7 @@ impl FlowPlayer {
         if self.has_run {
             return Err("the flow has begun already, and runs once");
         }
-        // The inputs that were played had their time.
-        let played_ns = if self.first == 0 { None } else { self.script.offset_ns(self.first) };
-        let started_ns = self.clock.now_ns() + LEAD_NS - played_ns.unwrap_or(0);
+        let started_ns = self.clock.now_ns() + LEAD_NS;
         self.has_run = true;
         self.run = Some(Run { started_ns, by, feed });
         Ok(())
@@ -181,7 +183,7 @@ impl FlowPlayer {
     /// The next input and its due time, if it is due.
     #[inline]
     pub fn due(&self, now_ns: u64) -> Option<(u64, Command)> {
-        let due_ns = self.run?.started_ns + self.script.offset_ns(self.next)?;
+        let due_ns = self.run?.started_ns + (self.script.offset_ns(self.next)? - self.played_ns);
         let is_due = self.next < self.end && due_ns <= now_ns;
         is_due.then(|| (due_ns, self.script.command(self.next)))
     }
