@@ -201,19 +201,18 @@ impl MarketDataSubscribers {
             self.skip_all();
         }
         self.next_sequence = sequence + u64::from(count);
-        let mut messages = packet.messages().flatten();
-        let mut feed_sequence = sequence;
-        while let Some(message) = messages.next() {
-            let instrument = level_of(&message);
-            if let Some(last) = instrument.and_then(|of| self.book_sequences.get_mut(&of)) {
-                *last = feed_sequence;
-                let ends_tick = messages.clone().all(|later| level_of(&later) != instrument);
-                let stamps = ends_tick.then_some([intended_ns, acknowledged_ns]);
-                self.message(&message, (feed_sequence, stamps), to);
-            } else {
-                self.message(&message, (feed_sequence, None), to);
+        let numbered = || packet.messages().flatten().zip(sequence..);
+        if !self.book_sequences.is_empty() {
+            for (message, number) in numbered() {
+                let instrument = level_of(&message);
+                let last = instrument.and_then(|of| self.book_sequences.get_mut(&of));
+                last.into_iter().for_each(|last| *last = number);
             }
-            feed_sequence += 1;
+        }
+        for (message, number) in numbered() {
+            let last = level_of(&message).and_then(|of| self.book_sequence(of));
+            let stamps = (last == Some(number)).then_some([intended_ns, acknowledged_ns]);
+            self.message(&message, (number, stamps), to);
         }
     }
 
