@@ -28,19 +28,19 @@ pub(crate) struct Redial {
     lost: Option<String>,
     /// The outage that no answer has ended yet.
     open: Option<Outage>,
-    /// When the last answer came.
+    /// When the last answer came, or the load began.
     answered_ns: u64,
 }
 
 impl Redial {
-    /// `None` if the plan has one address. `current` is the one in use.
-    pub(crate) fn new(plan: &OrdersPlan, current: usize) -> Option<Redial> {
+    /// `None` if the plan has one address. `current` is the one in use since `began_ns`.
+    pub(crate) fn new(plan: &OrdersPlan, current: usize, began_ns: u64) -> Option<Redial> {
         (plan.targets().len() > 1).then(|| Redial {
             plan: plan.clone(),
             current,
             lost: None,
             open: None,
-            answered_ns: 0,
+            answered_ns: began_ns,
         })
     }
 

@@ -65,9 +65,11 @@ fn messages_in_flight_are_settled_once() {
 #[test]
 fn an_outage_ends_with_the_first_answer() {
     let plan = |target: &str| OrdersPlan { target: target.to_owned(), ..plan() };
-    assert!(Redial::new(&plan("a:1"), 0).is_none(), "there is nowhere to go");
-    let mut redial = Redial::new(&plan("a:1, b:2"), 0).unwrap();
-    assert_eq!(redial.answered(1000), None);
+    assert!(Redial::new(&plan("a:1"), 0, 0).is_none(), "there is nowhere to go");
+    let mut redial = Redial::new(&plan("a:1, b:2"), 0, 700).unwrap();
+    redial.open = Some(Outage::default());
+    let before_any = Outage { silence_ns: 300, ..Outage::default() };
+    assert_eq!(redial.answered(1000), Some(before_any), "lost before the first answer");
     redial.open = Some(Outage { unanswered: 3, ..Outage::default() });
     let outage = Outage { unanswered: 3, silence_ns: 400, ..Outage::default() };
     assert_eq!(redial.answered(1400), Some(outage));

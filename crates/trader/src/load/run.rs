@@ -72,6 +72,9 @@ pub enum TraderError {
         /// The cause.
         source: io::Error,
     },
+    /// Nothing listens at any of several addresses.
+    #[error("cannot connect to any of the addresses: {0}; is an exchange running at one of them?")]
+    Nowhere(String),
     /// The other end is there, but no secure connection.
     #[error("connection {lane} to {target}: {source}")]
     Secure {
@@ -224,7 +227,7 @@ fn measure_over<E: OrderProtocol>(
     let is_open = load.model == Model::Open;
     let agenda = is_open.then(|| Agenda::new(plan, rows.by_intensity)).transpose()?;
     let targets = plan.targets();
-    let current = first_of(&targets);
+    let current = first_of(&targets)?;
     let (streams, ids) = open_streams(plan, targets[current], stop, clock, &mut entry)?;
     let stack = streams.stack().map(|stack| format!("client: {stack}"));
     let (two_clocks, drain_of_ways) = two_clocks.unzip();
@@ -232,7 +235,7 @@ fn measure_over<E: OrderProtocol>(
     let (recorder, drain): (Recorder, Drain) = recorder::recorder(&rows.all, plan.seconds);
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
     desk.processor = ProcessorMeter::new(plan.exchange_process);
-    desk = desk.with_redial(Redial::new(plan, current));
+    desk = desk.with_redial(Redial::new(plan, current, clock.now_ns()));
     if let Some(row) = rows.stamped {
         let keeps = card.is_some() || two_clocks.is_some();
         let kept = if keeps { card::messages(plan) } else { 0 };

@@ -62,7 +62,7 @@ pub fn follow(
 ) -> Result<ClientResult, TraderError> {
     plan.check()?;
     let targets = plan.targets();
-    let current = first_of(&targets);
+    let current = first_of(&targets)?;
     let addresses = Addresses::new(plan, current);
     let plan = &TickPlan { target: targets[current].to_owned(), ..plan.clone() };
     // Open the files first: an error must not come after the measurement.
