@@ -272,7 +272,6 @@ fn errors_say_what_why_and_what_to_try() {
         ],
     );
     for (set, why) in [
-        ("tls=true", "no TLS"),
         ("feed.hold_us=5", "only datagrams can be held"),
         ("feed.inject.drop_every=9", "only datagrams can be harmed"),
         ("strategy.name=market-making", "its own orders"),

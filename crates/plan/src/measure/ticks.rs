@@ -141,7 +141,6 @@ fn check_json(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> 
         return Ok(());
     }
     let limit = json_limit([
-        scenario.tls || subject.tls,
         scenario.feed.hold_us > 0,
         scenario.feed.harm().is_some(),
         scenario.strategy.name == StrategyName::MarketMaking,

@@ -234,7 +234,6 @@ impl TickPlan {
         }
         if self.feed.dialect == FeedDialect::Json {
             let limit = json_limit([
-                self.tls.is_some(),
                 self.feed.hold_ns > 0,
                 !self.feed.inject.is_none(),
                 self.strategy.name == StrategyName::MarketMaking,

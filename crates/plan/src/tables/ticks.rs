@@ -117,8 +117,7 @@ impl FeedDialect {
 }
 
 /// Limits of a trader that follows JSON, each with its remedy, in the order of [`json_limit`].
-const JSON_LIMITS: [&str; 8] = [
-    "the connection of market data has no TLS; set tls = false",
+const JSON_LIMITS: [&str; 7] = [
     "only datagrams can be held; set feed.hold_us = 0",
     "only datagrams can be harmed; leave feed.inject out",
     "a market maker needs to know its own orders in the book, and JSON shows prices alone; set \
@@ -131,9 +130,9 @@ const JSON_LIMITS: [&str; 8] = [
     "market data as JSON comes over a socket of the kernel; set the backend to spin",
 ];
 
-/// The reason why a trader can't follow JSON, if there is one: by TLS, a hold, harm to datagrams, a
+/// The reason why a trader can't follow JSON, if there is one: by a hold, harm to datagrams, a
 /// market maker, an audit log, stamps of departures, a delivery window, a backend below the kernel.
-pub fn json_limit(asked: [bool; 8]) -> Option<&'static str> {
+pub fn json_limit(asked: [bool; 7]) -> Option<&'static str> {
     JSON_LIMITS.into_iter().zip(asked).find_map(|(why, is_asked)| is_asked.then_some(why))
 }
 

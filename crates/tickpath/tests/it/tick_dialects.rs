@@ -84,6 +84,19 @@ fn both_dialects_are_measured_alike() {
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
 }
 
+/// Orders of both are in TLS, and the market data of the one that has a connection for it.
+#[test]
+fn both_dialects_are_followed_over_tls() {
+    let out = tempfile::tempdir().unwrap();
+    let (done, record) = run(out.path(), &["tls=true"]);
+    held(&record, &done, &["complete", "replies", "recorded", "flow", "ticks", "book", "stages"]);
+    for name in ["sbe", "json"] {
+        let subject = subject(&record, name);
+        assert_eq!(subject["tls"], true, "{name}");
+        assert_eq!(subject["load"]["tick"][0]["kernel_stamps"], "software", "{name}");
+    }
+}
+
 /// The exchange spins before each write to a connection. A tick as JSON is such a write, and a
 /// datagram is none.
 #[test]

@@ -38,25 +38,33 @@ impl FrameReceiver {
         Ok(FrameReceiver { stream, reader, masks, read_ns, ends_read, pong })
     }
 
-    /// The next text message, if one is there, into `into`. Reads at most once, and only if none
-    /// is left from the reads before. Its time is that of the read that completed it.
+    /// The next text message, if one is there, into `into`. Reads the socket at most once, and only
+    /// if none is left from the reads before. Its time is that of the read that completed it.
     #[inline]
     pub(crate) fn receive(&mut self, into: &mut [u8]) -> Datagram {
         if let Some(message) = self.next(into) {
             return message;
         }
-        match self.stream.read(self.reader.space()) {
-            StreamRead::Bytes { n, stamp_ns } => {
-                self.reader.filled(n, stamp_ns);
-                self.read_ns = stamp_ns;
-                self.next(into).unwrap_or(Datagram::Empty)
+        loop {
+            match self.stream.read(self.reader.space()) {
+                StreamRead::Bytes { n, stamp_ns } => {
+                    self.reader.filled(n, stamp_ns);
+                    self.read_ns = stamp_ns;
+                    if let Some(message) = self.next(into) {
+                        return message;
+                    }
+                }
+                StreamRead::Empty => return Datagram::Empty,
+                StreamRead::Closed => {
+                    let why = "the exchange closed the connection of its market data";
+                    return Datagram::Failed(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+                }
+                StreamRead::Failed(error) => return Datagram::Failed(error),
             }
-            StreamRead::Empty => Datagram::Empty,
-            StreamRead::Closed => {
-                let why = "the exchange closed the connection of its market data";
-                Datagram::Failed(io::Error::new(io::ErrorKind::UnexpectedEof, why))
+            // The socket knows nothing of what is left of a TLS record.
+            if !self.stream.has_more() {
+                return Datagram::Empty;
             }
-            StreamRead::Failed(error) => Datagram::Failed(error),
         }
     }
 

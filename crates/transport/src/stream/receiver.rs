@@ -7,65 +7,101 @@ use crate::datagram::receive_stamps::ReceiveStamps;
 use crate::stamps;
 use crate::stream::socket::would_block;
 use crate::streams::StreamRead;
+use crate::tls::session::{Session, TakeOutcome};
 use clock::Clock;
 use clock::wall::Wall;
 use nix::sys::socket::MsgFlags;
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// A connected stream that never blocks; nothing is allocated on the way of what it receives.
+/// A connected stream, plain or in TLS, that never blocks; nothing is allocated on the way of what
+/// it receives.
 pub struct StreamReceiver {
     socket: TcpStream,
+    session: Option<Box<Session>>,
     clock: Clock,
     stamps: ReceiveStamps,
-    /// The latest read took all that was there.
+    /// The latest read of the socket took all that was there.
     took_all: bool,
 }
 
 impl StreamReceiver {
-    /// A receiver from a connection without TLS. With kernel stamps it takes some 100 ms, because
-    /// it reads the wall clock twice.
+    /// A receiver from a connection. With kernel stamps it takes some 100 ms, because it reads the
+    /// wall clock twice.
     ///
     /// # Errors
-    /// If there is a TLS session, or the socket rejects the mode. A kernel without receive stamps
-    /// is not an error: [`StreamReceiver::kernel_stamps`] tells.
+    /// If the socket rejects the mode. A kernel without receive stamps is not an error:
+    /// [`StreamReceiver::kernel_stamps`] tells.
     pub fn new(
         connection: Connection,
         kernel_stamps: bool,
         clock: Clock,
     ) -> io::Result<StreamReceiver> {
-        let socket = connection.into_plain()?;
+        let Connection { socket, session } = connection;
         socket.set_nonblocking(true)?;
         let are_on = kernel_stamps && ask_for_stamps(&socket);
         let stamps = ReceiveStamps::new(are_on, clock);
-        Ok(StreamReceiver { socket, clock, stamps, took_all: false })
+        Ok(StreamReceiver { socket, session, clock, stamps, took_all: false })
     }
 
-    /// Reads once into `into`, which is not empty.
+    /// Reads once into `into`, which is not empty. In TLS the socket is read only if nothing is
+    /// left of earlier records; the time of what was left is that of the read that brought it.
     #[inline]
     pub fn read(&mut self, into: &mut [u8]) -> StreamRead {
-        let flags = MsgFlags::empty();
-        let read = stamps::receive(&self.socket, into, &mut self.stamps.control, flags);
-        let stamp_ns = self.clock.now_ns();
-        match read {
-            Ok(0) => StreamRead::Closed,
-            Ok(n) => {
-                self.took_all = n < into.len();
-                StreamRead::Bytes { n, stamp_ns }
+        let StreamReceiver { socket, session, clock, stamps, took_all } = self;
+        let mut read_socket = |into: &mut [u8]| {
+            let flags = MsgFlags::empty();
+            let read = stamps::receive(socket, into, &mut stamps.control, flags);
+            let stamp_ns = clock.now_ns();
+            match read {
+                Ok(0) => StreamRead::Closed,
+                Ok(n) => {
+                    *took_all = n < into.len();
+                    StreamRead::Bytes { n, stamp_ns }
+                }
+                Err(error) if would_block(&error) => StreamRead::Empty,
+                Err(error) => StreamRead::Failed(error),
             }
-            Err(error) if would_block(&error) => StreamRead::Empty,
-            Err(error) => StreamRead::Failed(error),
+        };
+        let Some(session) = session else { return read_socket(into) };
+        let mut taken = session.take(into);
+        if let Ok(TakeOutcome::NeedsMore) = taken {
+            match read_socket(session.space()) {
+                StreamRead::Bytes { n, stamp_ns } => session.filled(n, stamp_ns),
+                other => return other,
+            }
+            taken = session.take(into);
         }
+        match taken {
+            Ok(TakeOutcome::Bytes(n)) => StreamRead::Bytes { n, stamp_ns: session.stamp_ns },
+            Ok(TakeOutcome::NeedsMore) => StreamRead::Empty,
+            Ok(TakeOutcome::Closed) => StreamRead::Closed,
+            Err(error) => {
+                session.complain(&error);
+                // The peer learns why, if the kernel takes it now.
+                let _ = socket.write(session.out());
+                StreamRead::Failed(io::Error::new(io::ErrorKind::InvalidData, error))
+            }
+        }
+    }
+
+    /// Whether the next read gives something without the socket: whoever sleeps on that would miss
+    /// it.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.has_more())
     }
 
     /// When the kernel received the segment with the last byte of the latest read, ns on the
     /// [`Clock`]; 0: unknown. The kernel stamps segments, merges those that wait, and reports the
     /// last stamp of what it handed out. So the stamp is that byte's own only if the read took all
-    /// that was there. Off the path: it decodes the control messages only now.
+    /// that was there, and in TLS if no other record was behind it. Off the path: it decodes the
+    /// control messages only now.
     pub fn kernel_ns(&mut self) -> u64 {
         let (kernel_ns, _) = self.stamps.decode();
-        if self.took_all { kernel_ns } else { 0 }
+        let ends_read = self.session.as_ref().is_none_or(|session| session.ends_read());
+        if self.took_all && ends_read { kernel_ns } else { 0 }
     }
 
     /// Writes all of a short message.
@@ -73,7 +109,10 @@ impl StreamReceiver {
     /// # Errors
     /// If the connection is broken, or the peer has not read for so long that there is no room.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.socket.write_all(bytes)
+        match &mut self.session {
+            None => self.socket.write_all(bytes),
+            Some(session) => session.write_to(&mut self.socket, bytes).map(drop),
+        }
     }
 
     /// Source of the latest stamp: `software`, `hardware` (the card, as well; the kernel's is
@@ -95,6 +134,16 @@ impl StreamReceiver {
     /// The kernel's socket, to sleep until something comes.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+impl Drop for StreamReceiver {
+    /// Ends the session, so that the peer can tell the end from a broken connection.
+    fn drop(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.close();
+            let _ = self.socket.write(session.out());
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn ends() -> &'static (Acceptor, Connector) {
 }
 
 /// Both ends of one connection, handshake done: the client's, then the server's.
-pub(super) fn sessions() -> (Session, Session) {
+pub(crate) fn sessions() -> (Session, Session) {
     let (acceptor, connector) = ends();
     let (mut client, mut server) = (connector.begin().unwrap(), acceptor.begin().unwrap());
     let (mut client_done, mut server_done) = (false, false);

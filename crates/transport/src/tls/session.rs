@@ -23,7 +23,7 @@ pub(super) const KEY_RECORDS_MAX: u64 = 1 << 24;
 
 /// The result of [`Session::take`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum TakeOutcome {
+pub(crate) enum TakeOutcome {
     /// So many bytes; at least 1.
     Bytes(usize),
     /// No whole record is here.
@@ -71,7 +71,7 @@ pub struct Session {
     start: usize,
     end: usize,
     /// When the read returned that brought the last bytes.
-    pub(super) stamp_ns: u64,
+    pub(crate) stamp_ns: u64,
     /// Sealed, and not taken by the kernel.
     out: Vec<u8>,
     /// So many of them are gone.
@@ -118,7 +118,7 @@ impl Session {
 
     /// Where the next bytes of the socket go; not empty once [`Session::take`] needs more.
     #[inline]
-    pub(super) fn space(&mut self) -> &mut [u8] {
+    pub(crate) fn space(&mut self) -> &mut [u8] {
         if self.plain.is_empty() && self.start > 0 {
             self.input.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -129,7 +129,7 @@ impl Session {
 
     /// `n` bytes were put there.
     #[inline]
-    pub(super) fn filled(&mut self, n: usize, stamp_ns: u64) {
+    pub(crate) fn filled(&mut self, n: usize, stamp_ns: u64) {
         self.end += n;
         self.stamp_ns = stamp_ns;
     }
@@ -146,20 +146,20 @@ impl Session {
 
     /// Whether [`Session::take`] would give something without another read.
     #[inline]
-    pub(super) fn has_more(&self) -> bool {
+    pub(crate) fn has_more(&self) -> bool {
         !self.plain.is_empty() || self.is_closed || !matches!(self.record(), Ok(None))
     }
 
     /// Whether the last byte that [`Session::take`] gave came with the last one that was received:
     /// no other record lies behind it.
-    pub(super) fn ends_read(&self) -> bool {
+    pub(crate) fn ends_read(&self) -> bool {
         self.plain.is_empty() && self.start == self.end && self.ends_with_data
     }
 
     /// Copies plain text to `into`: of all records that are here whole, as much as there is room
     /// for.
     #[inline]
-    pub(super) fn take(&mut self, into: &mut [u8]) -> Result<TakeOutcome, RecordError> {
+    pub(crate) fn take(&mut self, into: &mut [u8]) -> Result<TakeOutcome, RecordError> {
         let mut n = 0;
         while n < into.len() {
             if self.plain.is_empty() && !self.open_next()? {
@@ -242,7 +242,7 @@ impl Session {
 
     /// Sealed bytes that the kernel has not taken.
     #[inline]
-    pub(super) fn out(&self) -> &[u8] {
+    pub(crate) fn out(&self) -> &[u8] {
         &self.out[self.out_gone..]
     }
 
@@ -323,7 +323,7 @@ impl Session {
     }
 
     /// Seals the end of our side behind what is left in [`Session::out`], once.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if !std::mem::replace(&mut self.says_close, true) {
             self.sending.seal(ALERT, &[1, CLOSE_NOTIFY], &mut self.out);
         }
@@ -331,7 +331,7 @@ impl Session {
 
     /// Seals the alert by which the peer learns why the connection ends, if there is one.
     #[cold]
-    pub(super) fn complain(&mut self, error: &RecordError) {
+    pub(crate) fn complain(&mut self, error: &RecordError) {
         let alert = match error {
             RecordError::Decrypt(_) => BAD_RECORD_MAC,
             RecordError::TooLong(_) | RecordError::TooMuchPlainText(_) => RECORD_OVERFLOW,
