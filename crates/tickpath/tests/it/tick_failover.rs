@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 
 const STANDBY_MS: u64 = 600;
+/// After that without a datagram a trader takes its exchange for lost; there are ten heartbeats a
+/// second.
+const FEED_SILENCE_MS: u64 = 2_000;
 /// Inputs of the flow.
 const INPUTS: usize = 1_200;
 /// Those before the loss, at least.
@@ -75,6 +78,16 @@ fn flow_inputs(log: &Path) -> usize {
 
 #[test]
 fn a_trader_goes_on_at_the_standby_and_no_input_is_played_twice() {
+    lose_the_exchange(Signal::KILL, STANDBY_MS - 100);
+}
+
+/// Its connections stay open; the trader misses the heartbeats of the feed.
+#[test]
+fn a_trader_goes_on_where_the_exchange_is_stopped_as_well() {
+    lose_the_exchange(Signal::STOP, FEED_SILENCE_MS - 200);
+}
+
+fn lose_the_exchange(by: Signal, silence_ms_min: u64) {
     let place = tempfile::tempdir().unwrap();
     let seconds = (STANDBY_MS as f64 / 1_000.0).to_string();
     let stand_by = ["--standby", "127.0.0.1:0", "--standby-seconds", &seconds];
@@ -94,7 +107,7 @@ fn a_trader_goes_on_at_the_standby_and_no_input_is_played_twice() {
     trader.args(sets.iter().flat_map(|set| ["--set", set]));
     let trader = trader.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for("the flow", || (flow_inputs(&primary.log) >= BEFORE).then_some(()));
-    signal(primary.child.id(), Signal::KILL);
+    signal(primary.child.id(), by);
     let done = trader.wait_with_output().unwrap();
     let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
     assert!(done.status.success(), "{said}");
@@ -103,7 +116,7 @@ fn a_trader_goes_on_at_the_standby_and_no_input_is_played_twice() {
     let load = &result["load"];
     let [outage] = &load["outages"].as_array().unwrap()[..] else { panic!("{said}") };
     let of = |key: &str| outage[key].as_u64().unwrap();
-    assert!(of("silence_ns") >= (STANDBY_MS - 100) * 1_000_000, "{outage}");
+    assert!(of("silence_ns") >= silence_ms_min * 1_000_000, "{outage}");
     assert!(of("connecting_ns") > 0 && of("connecting_ns") <= of("silence_ns"), "{outage}");
     assert_eq!(of("unanswered"), of("accepted_late") + of("rejected"), "{outage}");
     assert_eq!((&load["lost"], &load["duplicated"]), (&0.into(), &0.into()), "{said}");
