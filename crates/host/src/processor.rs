@@ -79,6 +79,16 @@ mod tests {
     fn all_threads_of_a_process_count_and_sleep_does_not() {
         let mut sleeping = Command::new("sleep").arg("60").spawn().unwrap();
         let mut meter = ProcessorMeter::new(Some(sleeping.id()));
+        // Its start takes long where programs are emulated, or beside other load.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut is_asleep = false;
+        while !is_asleep {
+            assert!(Instant::now() < deadline, "it does not sleep");
+            meter.start();
+            std::thread::sleep(BUSY / 5);
+            is_asleep = meter.used_ns()[1] == Some(0);
+        }
+        meter.start();
         std::thread::spawn(spin).join().unwrap();
         let [own, other] = meter.used_ns().map(Option::unwrap);
         // Beside other load the thread has its core for a part of the time.
