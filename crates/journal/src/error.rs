@@ -269,7 +269,7 @@ impl JournalError {
 
 /// Whether there may be room later: the disk is full, or a quota or the maximum file size is
 /// reached.
-fn is_no_room(error: &io::Error) -> bool {
+pub fn is_no_room(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG))
 }

@@ -95,7 +95,7 @@ mod write;
 pub use client_ids::{CLIENT_ID_BYTES_MAX, ClientIdText, ClientIds, EndedOrder};
 pub use counts::{EventCounts, InputCounts};
 pub use deliveries::Delivery;
-pub use error::JournalError;
+pub use error::{JournalError, is_no_room};
 pub use file::header::{Identity, SEGMENT_BYTES_MAX};
 pub use file::record::{CONTENT_BYTES, RECORD_BYTES};
 pub use own_commands::OwnCommands;

@@ -1,6 +1,5 @@
 //! Room on a follower's disk: what is written beside the records waits for it, as they do.
 
-use std::io;
 use std::time::Duration;
 
 /// Told when the disk becomes full and when it has room again, and asked again and again while the
@@ -57,11 +56,4 @@ impl Room {
             }
         }
     }
-}
-
-/// Whether there may be room later: the disk is full, or a quota or the maximum file size is
-/// reached.
-pub(crate) fn is_no_room(error: &io::Error) -> bool {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

@@ -5,7 +5,7 @@
 //! themselves the next one are told apart.
 
 use crate::publish::publish;
-use crate::room::is_no_room;
+use journal::is_no_room;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
