@@ -7,7 +7,7 @@ use crate::datagram::receive_stamps::ReceiveStamps;
 use crate::stamps;
 use crate::stream::socket::would_block;
 use crate::streams::StreamRead;
-use crate::tls::session::{Session, TakeOutcome};
+use crate::tls::Session;
 use clock::Clock;
 use clock::wall::Wall;
 use nix::sys::socket::MsgFlags;
@@ -65,25 +65,12 @@ impl StreamReceiver {
             }
         };
         let Some(session) = session else { return read_socket(into) };
-        let mut taken = session.take(into);
-        if let Ok(TakeOutcome::NeedsMore) = taken {
-            match read_socket(session.space()) {
-                StreamRead::Bytes { n, stamp_ns } => session.filled(n, stamp_ns),
-                other => return other,
-            }
-            taken = session.take(into);
-        }
-        match taken {
-            Ok(TakeOutcome::Bytes(n)) => StreamRead::Bytes { n, stamp_ns: session.stamp_ns },
-            Ok(TakeOutcome::NeedsMore) => StreamRead::Empty,
-            Ok(TakeOutcome::Closed) => StreamRead::Closed,
-            Err(error) => {
-                session.complain(&error);
-                // The peer learns why, if the kernel takes it now.
-                let _ = socket.write(session.out());
-                StreamRead::Failed(io::Error::new(io::ErrorKind::InvalidData, error))
-            }
-        }
+        session.read_through(into, read_socket).unwrap_or_else(|error| {
+            session.complain(&error);
+            // The peer learns why, if the kernel takes it now.
+            let _ = socket.write(session.out());
+            StreamRead::Failed(io::Error::new(io::ErrorKind::InvalidData, error))
+        })
     }
 
     /// Whether the next read gives something without the socket: whoever sleeps on that would miss

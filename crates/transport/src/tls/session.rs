@@ -12,6 +12,7 @@ use super::record::{
     RECORD_BYTES_MAX, RECORD_OVERFLOW, RECORD_OVERHEAD_BYTES, RecordError, UNEXPECTED_MESSAGE,
     record_bytes,
 };
+use crate::streams::StreamRead;
 use rustls::ExtractedSecrets;
 use rustls::client::ClientConnectionData;
 use rustls::kernel::KernelConnection;
@@ -23,7 +24,7 @@ pub(super) const KEY_RECORDS_MAX: u64 = 1 << 24;
 
 /// The result of [`Session::take`].
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum TakeOutcome {
+pub(super) enum TakeOutcome {
     /// So many bytes; at least 1.
     Bytes(usize),
     /// No whole record is here.
@@ -71,7 +72,7 @@ pub struct Session {
     start: usize,
     end: usize,
     /// When the read returned that brought the last bytes.
-    pub(crate) stamp_ns: u64,
+    pub(super) stamp_ns: u64,
     /// Sealed, and not taken by the kernel.
     out: Vec<u8>,
     /// So many of them are gone.
@@ -118,7 +119,7 @@ impl Session {
 
     /// Where the next bytes of the socket go; not empty once [`Session::take`] needs more.
     #[inline]
-    pub(crate) fn space(&mut self) -> &mut [u8] {
+    pub(super) fn space(&mut self) -> &mut [u8] {
         if self.plain.is_empty() && self.start > 0 {
             self.input.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -129,7 +130,7 @@ impl Session {
 
     /// `n` bytes were put there.
     #[inline]
-    pub(crate) fn filled(&mut self, n: usize, stamp_ns: u64) {
+    pub(super) fn filled(&mut self, n: usize, stamp_ns: u64) {
         self.end += n;
         self.stamp_ns = stamp_ns;
     }
@@ -159,7 +160,7 @@ impl Session {
     /// Copies plain text to `into`: of all records that are here whole, as much as there is room
     /// for.
     #[inline]
-    pub(crate) fn take(&mut self, into: &mut [u8]) -> Result<TakeOutcome, RecordError> {
+    pub(super) fn take(&mut self, into: &mut [u8]) -> Result<TakeOutcome, RecordError> {
         let mut n = 0;
         while n < into.len() {
             if self.plain.is_empty() && !self.open_next()? {
@@ -175,6 +176,29 @@ impl Session {
             0 if self.is_closed => TakeOutcome::Closed,
             0 => TakeOutcome::NeedsMore,
             n => TakeOutcome::Bytes(n),
+        })
+    }
+
+    /// Takes plain text to `into`; reads the socket by `read`, at most once, only if no record is
+    /// here whole.
+    #[inline]
+    pub(crate) fn read_through(
+        &mut self,
+        into: &mut [u8],
+        read: impl FnOnce(&mut [u8]) -> StreamRead,
+    ) -> Result<StreamRead, RecordError> {
+        let mut taken = self.take(into)?;
+        if taken == TakeOutcome::NeedsMore {
+            match read(self.space()) {
+                StreamRead::Bytes { n, stamp_ns } => self.filled(n, stamp_ns),
+                other => return Ok(other),
+            }
+            taken = self.take(into)?;
+        }
+        Ok(match taken {
+            TakeOutcome::Bytes(n) => StreamRead::Bytes { n, stamp_ns: self.stamp_ns },
+            TakeOutcome::NeedsMore => StreamRead::Empty,
+            TakeOutcome::Closed => StreamRead::Closed,
         })
     }
 

@@ -4,7 +4,7 @@ use super::accept::Acceptor;
 use super::connect::Connector;
 use super::policy::HANDSHAKE_PATIENCE;
 use super::record::{INPUT_BYTES, RecordError};
-use super::session::{Session, TakeOutcome};
+use super::session::Session;
 use super::stepping::Shaking;
 use crate::connection::Connection;
 use crate::dialogue::Dialogue;
@@ -159,24 +159,15 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) else {
             return StreamRead::Empty;
         };
-        let mut taken = session.take(into);
-        if let Ok(TakeOutcome::NeedsMore) = taken {
-            match self.inner.read(id, session.space()) {
-                StreamRead::Bytes { n, stamp_ns } => session.filled(n, stamp_ns),
-                other => return other,
-            }
-            taken = session.take(into);
-        }
-        match taken {
-            Ok(TakeOutcome::Bytes(n)) => {
-                let (has_more, stamp_ns) = (session.has_more(), session.stamp_ns);
+        match session.read_through(into, |space| self.inner.read(id, space)) {
+            Ok(StreamRead::Bytes { n, stamp_ns }) => {
+                let has_more = session.has_more();
                 if has_more != session.listed {
                     self.list(id, has_more);
                 }
                 StreamRead::Bytes { n, stamp_ns }
             }
-            Ok(TakeOutcome::NeedsMore) => StreamRead::Empty,
-            Ok(TakeOutcome::Closed) => StreamRead::Closed,
+            Ok(other) => other,
             Err(error) => StreamRead::Failed(self.broken(id, error)),
         }
     }
