@@ -1,7 +1,7 @@
 //! The follower's loop: follows one primary at a time, answers every other one, and writes the
-//! copy. As a standby it ends when the primary's lease has run out.
+//! copy. As a standby it ends when the primary's lease has run out, or the primary has ended.
 
-use crate::lease::Lease;
+use crate::lease::{Lease, Promotion};
 use crate::reply::{Distance, Replies};
 use crate::session::{Session, SessionError, StoreError};
 use crate::store::DirectoryStore;
@@ -44,8 +44,8 @@ pub struct FollowCounts {
     pub connections: u64,
     /// Primaries that were rejected.
     pub refused: u64,
-    /// Whether the primary's lease has run out.
-    pub is_promoted: bool,
+    /// Why the standby takes over; `None`: it does not.
+    pub promotion: Option<Promotion>,
 }
 
 /// Why a connection ends.
@@ -68,13 +68,14 @@ enum EndError {
 pub struct FollowSettings {
     /// Replies are sent later, as if the follower were that far away: a round trip.
     pub distance: Distance,
-    /// A silence of the primary after which the follower ends as promoted; `None`: never.
+    /// A silence of the primary after which the follower ends as promoted; also if the primary has
+    /// ended in order. `None`: never.
     pub promote_after: Option<Duration>,
     /// Its certificate, and whose primaries it takes; `None`: connections are plain.
     pub tls: Option<Arc<Acceptor>>,
 }
 
-/// Follows until `stop` is set, or until the primary's lease has run out.
+/// Follows until `stop` is set, or until a standby takes over.
 ///
 /// # Errors
 /// The store has failed, or nothing can be accepted.
@@ -103,7 +104,7 @@ pub fn follow(
         looked_ns: 0,
         counts: FollowCounts::default(),
     };
-    while !stop.load(Ordering::Relaxed) && !follower.counts.is_promoted {
+    while !stop.load(Ordering::Relaxed) && follower.counts.promotion.is_none() {
         follower.turn()?;
     }
     Ok(follower.counts)
@@ -136,8 +137,9 @@ impl Follower<'_> {
             self.store.look_for_room();
             self.look()?;
         }
-        if self.lease.as_mut().is_some_and(|lease| lease.has_run_out(monotonic_ns())) {
-            self.counts.is_promoted = true;
+        let promotion = |lease: &mut Lease| lease.promotion(monotonic_ns());
+        self.counts.promotion = self.lease.as_mut().and_then(promotion);
+        if self.counts.promotion.is_some() {
             return Ok(());
         }
         let Some(mut followed) = self.followed.take() else {

@@ -61,6 +61,9 @@ pub enum Frame<'a> {
     },
     /// The primary lives.
     Heartbeat,
+    /// The primary has ended: it has shipped all records, and acknowledges nothing more. Builds
+    /// that don't know this frame end the connection at it, which is over in any case.
+    Farewell,
     /// All records below are durable at the follower.
     Ack {
         /// The first that is not.
@@ -112,6 +115,7 @@ const REGISTER: u8 = 4;
 const RECORDS: u8 = 5;
 const HEARTBEAT: u8 = 6;
 const ACK: u8 = 7;
+const FAREWELL: u8 = 8;
 
 impl Frame<'_> {
     /// Appends its bytes.
@@ -135,6 +139,7 @@ impl Frame<'_> {
                 out.extend_from_slice(contents.as_flattened());
             }
             Frame::Heartbeat => out.push(HEARTBEAT),
+            Frame::Farewell => out.push(FAREWELL),
             Frame::Ack { durable } => number(out, ACK, *durable),
         }
         let body = &out[begin + HEAD_BYTES..];
@@ -255,6 +260,7 @@ fn decode(body: &[u8]) -> Result<Frame<'_>, FrameError> {
             }
         }
         HEARTBEAT if rest.is_empty() => Ok(Frame::Heartbeat),
+        FAREWELL if rest.is_empty() => Ok(Frame::Farewell),
         ACK => last_word(rest).map(|durable| Frame::Ack { durable }),
         _ => Err(FrameError::Invalid("kind")),
     }

@@ -11,6 +11,7 @@ fn frames() -> Vec<Vec<u8>> {
         Frame::Register { offset: 3, is_whole: false, bytes: b"\"a\"\n" },
         Frame::Records { first: 77, contents: &contents },
         Frame::Heartbeat,
+        Frame::Farewell,
         Frame::Ack { durable: u64::MAX },
     ];
     let encode = |frame: &Frame<'_>| {

@@ -1,4 +1,5 @@
-//! When a standby takes over from a silent primary. Pure.
+//! When a standby takes over from its primary: when that one was silent for too long, or has ended
+//! and said so. Pure.
 //!
 //! A primary in mode `sync` acknowledges nothing that its follower does not have, so the lease
 //! needs no clock of the primary: a standby that stops answering has ended its acknowledgements.
@@ -8,6 +9,15 @@ use crate::session::Standing;
 /// Heartbeats that a lease must last, so that a late one does not end it.
 const HEARTBEATS_MIN: u64 = 3;
 
+/// Why a standby takes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promotion {
+    /// The primary was silent for the length of the lease.
+    Silence,
+    /// The primary has ended in order.
+    Farewell,
+}
+
 /// The time for which a primary may be silent.
 #[derive(Clone, Copy, Debug)]
 pub struct Lease {
@@ -15,6 +25,8 @@ pub struct Lease {
     /// When the primary was last heard; `None`: none was heard, or the copy lacks records that it
     /// may have acknowledged.
     heard_ns: Option<u64>,
+    /// Whether the primary has ended, and the copy has all its records.
+    has_ended: bool,
     /// When this was last asked.
     asked_ns: u64,
 }
@@ -22,17 +34,25 @@ pub struct Lease {
 impl Lease {
     /// A lease of that length, ns, that begins with the first call of [`Lease::renew`].
     pub fn new(limit_ns: u64, now_ns: u64) -> Lease {
-        Lease { limit_ns, heard_ns: None, asked_ns: now_ns }
+        Lease { limit_ns, heard_ns: None, has_ended: false, asked_ns: now_ns }
     }
 
     /// The primary was heard.
     pub fn renew(&mut self, now_ns: u64, standing: Standing) {
         self.limit_ns = self.limit_ns.max(HEARTBEATS_MIN * standing.heartbeat_ns);
         self.heard_ns = standing.may_lead.then_some(now_ns);
+        self.has_ended = standing.may_lead && standing.has_ended;
     }
 
-    /// Whether the standby takes over. Ask it more than twice per lease.
-    pub fn has_run_out(&mut self, now_ns: u64) -> bool {
+    /// Whether the standby takes over, and why. Ask it more than twice per lease.
+    pub fn promotion(&mut self, now_ns: u64) -> Option<Promotion> {
+        if self.has_ended {
+            return Some(Promotion::Farewell);
+        }
+        self.has_run_out(now_ns).then_some(Promotion::Silence)
+    }
+
+    fn has_run_out(&mut self, now_ns: u64) -> bool {
         // This process was not running, so the primary's messages are still to be read.
         let was_paused = now_ns.saturating_sub(self.asked_ns) > self.limit_ns / 2;
         self.asked_ns = now_ns;
@@ -56,11 +76,25 @@ impl Lease {
 mod tests {
     use super::*;
 
-    const WHOLE: Standing = Standing { may_lead: true, heartbeat_ns: 10 };
+    const WHOLE: Standing = Standing { may_lead: true, has_ended: false, heartbeat_ns: 10 };
 
     /// The first time at which it has run out, asked at each 10th ns until 10 000.
     fn end_of(mut lease: Lease, from_ns: u64) -> Option<u64> {
         (from_ns..10_000).step_by(10).find(|now_ns| lease.has_run_out(*now_ns))
+    }
+
+    #[test]
+    fn it_ends_at_once_when_the_primary_has_ended_and_all_is_here() {
+        let mut lease = Lease::new(100, 0);
+        lease.renew(0, Standing { may_lead: false, has_ended: true, ..WHOLE });
+        assert_eq!(lease.promotion(10), None, "acknowledged records may be missing");
+        lease.renew(10, Standing { has_ended: true, ..WHOLE });
+        assert_eq!(lease.promotion(10), Some(Promotion::Farewell));
+        // Another primary has come.
+        lease.renew(20, WHOLE);
+        assert_eq!(lease.promotion(30), None);
+        assert_eq!((40..=120).step_by(10).find_map(|now_ns| lease.promotion(now_ns)), None);
+        assert_eq!(lease.promotion(130), Some(Promotion::Silence));
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //! | [`store`] | the store that is a journal's directory |
 //! | `room` | waits for room on its disk |
 //! | [`lag`] | when a follower counts as lost. Pure |
-//! | [`lease`] | when a standby takes over. Pure |
+//! | [`lease`] | when a standby takes over, and why. Pure |
 //! | [`fence`] | rejects old primaries at the address of a follower that was promoted |
 //! | [`publish`] | files that appear whole |
 //! | [`ship`] | the primary's threads |

@@ -82,6 +82,8 @@ pub struct Standing {
     /// Whether its copy has every record that the primary may have acknowledged, now and as long as
     /// the follower acknowledges nothing more.
     pub may_lead: bool,
+    /// Whether the primary has ended, and its copy has all that it shipped.
+    pub has_ended: bool,
     /// The longest time between two messages of the primary, ns.
     pub heartbeat_ns: u64,
 }
@@ -100,6 +102,8 @@ struct Following {
     silence: Duration,
     /// Whether a register has been sent whole on this connection.
     has_register: bool,
+    /// Whether the primary has said farewell.
+    has_ended: bool,
 }
 
 impl Session {
@@ -110,9 +114,11 @@ impl Session {
 
     /// Where the follower stands; `None` before the first frame.
     pub fn standing(&self) -> Option<Standing> {
-        let Following { durable, written, is_sync, silence, .. } = self.following?;
+        let Following { next, durable, written, is_sync, silence, has_ended, .. } =
+            self.following?;
         let heartbeat_ns = silence.as_nanos() as u64 / u64::from(HEARTBEATS_PER_SILENCE);
-        Some(Standing { may_lead: is_sync && durable >= written, heartbeat_ns })
+        let may_lead = is_sync && durable >= written;
+        Some(Standing { may_lead, has_ended: has_ended && durable >= next, heartbeat_ns })
     }
 
     /// Takes the stream's next bytes, and makes what they hold durable. Appends the reply to `out`,
@@ -153,6 +159,7 @@ impl Session {
                         is_sync: hello.is_sync,
                         silence,
                         has_register: false,
+                        has_ended: false,
                     });
                 }
                 (frame, Some(following)) => {
@@ -194,6 +201,7 @@ fn take(
     store: &mut impl Store,
 ) -> Result<(), FrameError> {
     match frame {
+        _ if following.has_ended => Err(FrameError::Invalid("place after the farewell")),
         Frame::Register { offset, is_whole, bytes } => {
             following.has_register |= is_whole;
             store.register(offset, is_whole, bytes)
@@ -208,6 +216,10 @@ fn take(
         }
         Frame::Records { .. } => Err(FrameError::Invalid("first record")),
         Frame::Heartbeat => Ok(()),
+        Frame::Farewell => {
+            following.has_ended = true;
+            Ok(())
+        }
         _ => Err(FrameError::Invalid("direction")),
     }
 }

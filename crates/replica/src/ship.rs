@@ -109,6 +109,8 @@ struct Shared {
     heard_ns: AtomicU64,
     connections: AtomicU64,
     is_ending: AtomicBool,
+    /// Whether the follower has all that this primary has ever written, and it ends.
+    says_farewell: AtomicBool,
     is_fenced: AtomicBool,
     last_failure: Mutex<Option<String>>,
 }
@@ -140,6 +142,7 @@ impl Shipper {
             heard_ns: AtomicU64::new(monotonic_ns()),
             connections: AtomicU64::new(0),
             is_ending: AtomicBool::new(false),
+            says_farewell: AtomicBool::new(false),
             is_fenced: AtomicBool::new(false),
             last_failure: Mutex::new(None),
         });
@@ -166,7 +169,7 @@ impl Shipper {
             if self.shared.connections.load(Ordering::Relaxed) > 0 {
                 break;
             }
-            if self.shared.is_fenced.load(Ordering::Relaxed) {
+            if self.shared.is_fenced() {
                 return true;
             }
             thread::sleep(Duration::from_millis(1));
@@ -179,24 +182,26 @@ impl Shipper {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
-    /// Ships what is written, for at most the limit, and ends. Returns the number of written
-    /// records, and of those that the follower has. Call it after the journal was closed.
+    /// Ships what is written, for at most the limit, and ends. A follower that has all is told that
+    /// no more comes. Returns the number of written records, and of those that the follower has.
+    /// Call it after the journal was closed.
     pub fn end(mut self) -> (u64, u64) {
         let shared = &self.shared;
         let deadline = clock::Deadline::after(shared.settings.limit);
         while shared.shipping.replicated() < shared.shipping.written()
-            && !shared.is_fenced.load(Ordering::Relaxed)
+            && !shared.is_fenced()
             && !deadline.left().is_zero()
         {
             thread::sleep(Duration::from_millis(1));
         }
         let counts = (shared.shipping.written(), shared.shipping.replicated());
+        shared.says_farewell.store(counts.1 >= counts.0, Ordering::Relaxed);
         self.join();
         counts
     }
 
     fn join(&mut self) {
-        self.shared.is_ending.store(true, Ordering::Relaxed);
+        self.shared.is_ending.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
             thread.thread().unpark();
             // It has no reason to panic; if it did, it has said so.
@@ -213,7 +218,12 @@ impl Drop for Shipper {
 
 impl Shared {
     fn is_over(&self) -> bool {
-        self.is_ending.load(Ordering::Relaxed) || self.is_fenced.load(Ordering::Relaxed)
+        // With the farewell that was stored before it.
+        self.is_ending.load(Ordering::Acquire) || self.is_fenced()
+    }
+
+    fn is_fenced(&self) -> bool {
+        self.is_fenced.load(Ordering::Relaxed)
     }
 
     /// The thread that connects and ships.
@@ -354,6 +364,11 @@ impl Shared {
             }
             stream.write_all(&out)?;
             out.clear();
+        }
+        let has_shipped = self.shipping.written() == tail.next_sequence();
+        if has_shipped && self.says_farewell.load(Ordering::Relaxed) && !self.is_fenced() {
+            Frame::Farewell.encode(&mut out);
+            stream.write_all(&out)?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use journal::Options;
 use plan::backend as rows;
 use replica::fence::Fence;
 use replica::follow::{FollowSettings, follow};
+use replica::lease::Promotion;
 use replica::store::DirectoryStore;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -92,13 +93,17 @@ pub(crate) fn wait(
     let promote_after = Some(Duration::from_secs_f64(*standby_seconds));
     let settings = FollowSettings { promote_after, tls: tls.clone(), ..FollowSettings::default() };
     let counts = follow(&listener, &mut store, settings, stop, &mut tell_followed)?;
-    if !counts.is_promoted {
-        let records = store.next_sequence();
+    let records = store.next_sequence();
+    let Some(promotion) = counts.promotion else {
         eprintln!("stopped by a signal before it took over: its copy has {records} records");
         say(&last_line(&store, counts).to_string());
         return Ok(Turn::Stopped);
-    }
-    eprintln!("takes over from the silent exchange at record {}", store.next_sequence());
+    };
+    let lost = match promotion {
+        Promotion::Silence => "the silent exchange",
+        Promotion::Farewell => "the exchange, which has ended,",
+    };
+    eprintln!("takes over from {lost} at record {records}");
     // The journal has one writer.
     drop(store);
     let cores = cores.to_vec();

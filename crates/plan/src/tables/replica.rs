@@ -35,7 +35,7 @@ impl Default for Follower {
     }
 }
 
-/// The loss of an exchange in the middle of the measured part. A standby takes over.
+/// The end of an exchange in the middle of the measured part. A standby takes over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Failure {
@@ -44,6 +44,8 @@ pub enum Failure {
     None,
     /// SIGKILL.
     Kill,
+    /// SIGTERM: it ends in order, as for an upgrade.
+    End,
     /// SIGSTOP: its connections stay open.
     Stop,
     /// The network between it and all others loses everything. It lives, and its connections stay
@@ -56,6 +58,7 @@ impl fmt::Display for Failure {
         f.write_str(match self {
             Failure::None => "none",
             Failure::Kill => "kill",
+            Failure::End => "end",
             Failure::Stop => "stop",
             Failure::Cut => "cut",
         })

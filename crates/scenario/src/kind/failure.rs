@@ -42,6 +42,7 @@ fn lose(launch: &Launch, exchange: Pid) -> Result<(), String> {
     let signal = match launch.failure() {
         Failure::None => return Ok(()),
         Failure::Kill => Signal::KILL,
+        Failure::End => Signal::TERM,
         Failure::Stop => Signal::STOP,
         Failure::Cut => return cut(launch, true),
     };

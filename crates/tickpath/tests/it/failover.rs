@@ -233,11 +233,22 @@ fn state_hash(log: &Path) -> Value {
     replayed["state_hash"].clone()
 }
 
+/// The silence after which a standby takes over.
+const STANDBY_MS: u64 = 600;
+
 /// The schedule goes on while nobody answers, so the silence is in the response times; each message
 /// is answered once.
 #[test]
 fn a_run_shows_the_silence_between_two_exchanges() {
-    run_and_lose("failover", "3", &["kill", "stop"]);
+    let shipped = include_str!("../../../../scenarios/failover.toml");
+    run_and_lose(&only(shipped, &["kill", "stop"]), "3", STANDBY_MS, STANDBY_MS - 100);
+}
+
+/// It tells its standby, which does not wait for a silence: that would last longer than the run.
+#[test]
+fn an_exchange_that_ends_hands_over_at_once() {
+    let shipped = include_str!("../../../../scenarios/failover.toml");
+    run_and_lose(&only(shipped, &["end"]), "3", 10_000, 0);
 }
 
 /// The same where the exchange lives and the network to it is lost: it acknowledges nothing more.
@@ -246,24 +257,36 @@ fn a_run_shows_the_silence_after_a_lost_network() {
     if let Err(error) = host::network::Networks::create() {
         return testing::skipped(testing::Need::Root, error);
     }
-    // The last subject alone: the others are those of the test above.
     let shipped = include_str!("../../../../scenarios/failover-cut.toml");
-    let (keys, subjects) = shipped.split_once("[[subject]]").unwrap();
-    let (_, cut) = subjects.rsplit_once("[[subject]]").unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("cut.toml");
-    std::fs::write(&file, format!("{keys}[[subject]]{cut}")).unwrap();
-    run_and_lose(&file.display().to_string(), "4", &["cut"]);
+    run_and_lose(&only(shipped, &["cut"]), "4", STANDBY_MS, STANDBY_MS - 100);
 }
 
-fn run_and_lose(scenario: &str, seconds: &str, causes: &[&str]) {
-    const STANDBY_MS: u64 = 600;
-    let out = tempfile::tempdir().unwrap();
-    let standby = format!("follower.standby_ms={STANDBY_MS}");
+/// A scenario with these of its subjects only, and their names.
+fn only<'a>(shipped: &str, names: &'a [&'a str]) -> (String, &'a [&'a str]) {
+    let mut parts = shipped.split("[[subject]]");
+    let keys = parts.next().unwrap().to_owned();
+    let is_wanted =
+        |part: &&str| names.iter().any(|name| part.contains(&format!("\nname = \"{name}\"\n")));
+    let subjects: Vec<&str> = parts.filter(is_wanted).collect();
+    assert_eq!(subjects.len(), names.len(), "{names:?}");
+    (keys + &subjects.iter().map(|part| format!("[[subject]]{part}")).collect::<String>(), names)
+}
+
+/// Loses the exchange of each subject once. `silence_ms_min`: between the two exchanges.
+fn run_and_lose(
+    (scenario, causes): &(String, &[&str]),
+    seconds: &str,
+    standby_ms: u64,
+    silence_ms_min: u64,
+) {
+    let place = tempfile::tempdir().unwrap();
+    let (file, out) = (place.path().join("lost.toml"), place.path().join("out"));
+    std::fs::write(&file, scenario).unwrap();
+    let standby = format!("follower.standby_ms={standby_ms}");
     let seconds = format!("seconds={seconds}");
     let sets = ["runs=1", "warm_up_seconds=0.1", &seconds, "hiccup_seconds=0", &standby];
     let mut command = tickpath();
-    command.args(["run", scenario, "--json", "--out"]).arg(out.path());
+    command.arg("run").arg(&file).args(["--json", "--out"]).arg(&out);
     command.args(sets.iter().flat_map(|set| ["--set", set]));
     let done = command.output().unwrap();
     let record = printed_record(&done);
@@ -273,15 +296,15 @@ fn run_and_lose(scenario: &str, seconds: &str, causes: &[&str]) {
         let [outage] = &load["outages"].as_array().unwrap()[..] else { panic!("{load}") };
         let silence_ms = outage["silence_ns"].as_u64().unwrap() / 1_000_000;
         // The last answer may have come a moment before the last heartbeat.
-        assert!(silence_ms >= STANDBY_MS - 100, "{name}: {outage}");
+        assert!(silence_ms >= silence_ms_min, "{name}: {outage}");
         let parts = ["accepted_late", "rejected", "sent_again"].map(|key| outage[key].as_u64());
         let settled: u64 = parts.into_iter().flatten().sum();
         assert_eq!(outage["unanswered"].as_u64(), Some(settled), "{name}: {outage}");
         assert_eq!((load["lost"].as_u64(), load["duplicated"].as_u64()), (Some(0), Some(0)));
         let longest = &series(&record, name, "order", "response")["pooled"]["max"];
-        assert!(longest.as_u64().unwrap() / 1_000_000 >= STANDBY_MS - 100, "{name}: {longest}");
+        assert!(longest.as_u64().unwrap() / 1_000_000 >= silence_ms_min, "{name}: {longest}");
     }
-    let page = output(&["report", &only_run(out.path()).display().to_string()]);
+    let page = output(&["report", &only_run(&out).display().to_string()]);
     assert!(text(&page.stdout).contains("Lost exchanges"), "{}", text(&page.stdout));
 }
 
