@@ -45,12 +45,14 @@ peers:
 	$(MVN) --file clients/java-fix/pom.xml package
 
 # A member of an Aeron Cluster with the engine as a library: built and tested. With
-# CLUSTER_PHASE=test without the tests that start and kill clusters, which take a minute.
+# CLUSTER_PHASE=test without the tests that start and kill clusters, which take a minute;
+# CLUSTER_ROUNDS is how often they do.
 CLUSTER_PHASE ?= package
+CLUSTER_ROUNDS ?= 2
 cluster: setup
 	@./scripts/setup java
 	$(CARGO) build --release --locked -p engine-abi
-	$(MVN) --file clients/java-cluster/pom.xml $(CLUSTER_PHASE)
+	$(MVN) --file clients/java-cluster/pom.xml -Drounds=$(CLUSTER_ROUNDS) $(CLUSTER_PHASE)
 	cp target/release/libengine_abi.so clients/java-cluster/target/
 
 # The feed's codecs for Java and C++: built and tested; and a check that Rust's match the schema.
