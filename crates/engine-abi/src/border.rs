@@ -1,9 +1,10 @@
-//! The functions with C's types. All unsafe code of the crate is here: it turns pointers into
-//! references, and nothing else.
+//! The functions of the engine with C's types. All unsafe code of the crate is here and in
+//! [`crate::copy_border`]: it turns pointers into references, and nothing else.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -11,10 +12,10 @@ use engine::{EngineLimits, Input};
 
 use crate::replica::{AbiError, Replica, VERSION};
 
-/// A replica as the other language sees it.
+/// A state as the other language sees it.
 #[derive(Debug)]
-pub struct Handle {
-    replica: Replica,
+pub struct Handle<S> {
+    pub(crate) state: S,
     /// A call did not return: it panicked.
     broken: bool,
 }
@@ -31,11 +32,11 @@ fn fail(why: String) {
 }
 
 /// The result of `call`; `None`, with the error kept, if it fails or panics.
-fn guard<T>(call: impl FnOnce() -> Result<T, AbiError>) -> Option<T> {
+pub(crate) fn guard<T, E: Display>(call: impl FnOnce() -> Result<T, E>) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => return Some(value),
         Ok(Err(error)) => fail(error.to_string()),
-        Err(panic) => fail(format!("the engine panicked: {}", message(&*panic))),
+        Err(panic) => fail(format!("the library panicked: {}", message(&*panic))),
     }
     None
 }
@@ -45,19 +46,19 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref().copied()).unwrap_or("no message")
 }
 
-/// Calls with the replica of a handle, which is broken from a panic on.
-fn with<T>(
-    handle: &mut Handle,
-    call: impl FnOnce(&mut Replica) -> Result<T, AbiError>,
+/// Calls with the state of a handle, which is broken from a panic on.
+pub(crate) fn with<S, T, E: Display>(
+    handle: &mut Handle<S>,
+    call: impl FnOnce(&mut S) -> Result<T, E>,
 ) -> Option<T> {
     if handle.broken {
-        fail("the engine panicked in an earlier call: free it, and restore another".to_owned());
+        fail("the library panicked in an earlier call: free it, and restore another".to_owned());
         return None;
     }
     handle.broken = true;
     let mut returned = false;
     let result = guard(|| {
-        let result = call(&mut handle.replica);
+        let result = call(&mut handle.state);
         returned = true;
         result
     });
@@ -65,8 +66,22 @@ fn with<T>(
     result
 }
 
-fn boxed(replica: Replica) -> *mut Handle {
-    Box::into_raw(Box::new(Handle { replica, broken: false }))
+pub(crate) fn boxed<S>(state: S) -> *mut Handle<S> {
+    Box::into_raw(Box::new(Handle { state, broken: false }))
+}
+
+/// The bytes that a caller names.
+///
+/// # Safety
+/// `bytes` points to `length` readable bytes, which nothing changes as long as the result is used;
+/// it may be null if `length` is 0.
+pub(crate) unsafe fn slice<'a>(bytes: *const u8, length: u64) -> &'a [u8] {
+    match usize::try_from(length) {
+        // Even an empty slice must not be at null.
+        Ok(0) | Err(_) => &[],
+        // SAFETY: the caller vouches for the bytes.
+        Ok(length) => unsafe { std::slice::from_raw_parts(bytes, length) },
+    }
 }
 
 /// The version of these functions, [`VERSION`].
@@ -84,7 +99,7 @@ pub extern "C" fn tickpath_engine_new(
     stop_levels_max: u32,
     expiring_orders_max: u32,
     accounts_max: u32,
-) -> *mut Handle {
+) -> *mut Handle<Replica> {
     let limits = EngineLimits {
         open_orders_max,
         price_levels_max,
@@ -100,14 +115,12 @@ pub extern "C" fn tickpath_engine_new(
 /// # Safety
 /// `bytes` points to `length` readable bytes, which nothing changes during the call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tickpath_engine_restore(bytes: *const u8, length: u64) -> *mut Handle {
-    let Ok(length) = usize::try_from(length) else { return ptr::null_mut() };
-    let bytes = match length {
-        // Even an empty slice must not be at null.
-        0 => &[],
-        // SAFETY: the caller vouches for the bytes.
-        _ => unsafe { std::slice::from_raw_parts(bytes, length) },
-    };
+pub unsafe extern "C" fn tickpath_engine_restore(
+    bytes: *const u8,
+    length: u64,
+) -> *mut Handle<Replica> {
+    // SAFETY: the caller vouches for the bytes.
+    let bytes = unsafe { slice(bytes, length) };
     guard(|| Replica::restore(bytes)).map_or(ptr::null_mut(), boxed)
 }
 
@@ -119,7 +132,7 @@ pub unsafe extern "C" fn tickpath_engine_restore(bytes: *const u8, length: u64) 
 /// call uses it. `record` points to 72 readable bytes, which nothing changes during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tickpath_engine_apply(
-    handle: *mut Handle,
+    handle: *mut Handle<Replica>,
     record: *const [u8; Input::BYTES],
     time_ns: u64,
 ) -> i64 {
@@ -136,10 +149,11 @@ pub unsafe extern "C" fn tickpath_engine_apply(
 /// # Safety
 /// As for the handle of [`tickpath_engine_apply`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tickpath_engine_save(handle: *mut Handle) -> i64 {
+pub unsafe extern "C" fn tickpath_engine_save(handle: *mut Handle<Replica>) -> i64 {
     // SAFETY: the caller vouches for the handle.
     let handle = unsafe { &mut *handle };
-    with(handle, |replica| Ok(replica.save() as u64)).map_or(-1, u64::cast_signed)
+    let save = |replica: &mut Replica| Ok::<_, AbiError>(replica.save() as u64);
+    with(handle, save).map_or(-1, u64::cast_signed)
 }
 
 /// The events or the saved bytes of the last call, valid until the next.
@@ -147,10 +161,10 @@ pub unsafe extern "C" fn tickpath_engine_save(handle: *mut Handle) -> i64 {
 /// # Safety
 /// As for the handle of [`tickpath_engine_apply`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tickpath_engine_output(handle: *const Handle) -> *const u8 {
+pub unsafe extern "C" fn tickpath_engine_output(handle: *const Handle<Replica>) -> *const u8 {
     // SAFETY: the caller vouches for the handle.
     let handle = unsafe { &*handle };
-    handle.replica.output().as_ptr()
+    handle.state.output().as_ptr()
 }
 
 /// The number of the last input.
@@ -158,10 +172,10 @@ pub unsafe extern "C" fn tickpath_engine_output(handle: *const Handle) -> *const
 /// # Safety
 /// As for the handle of [`tickpath_engine_apply`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tickpath_engine_sequence(handle: *const Handle) -> u64 {
+pub unsafe extern "C" fn tickpath_engine_sequence(handle: *const Handle<Replica>) -> u64 {
     // SAFETY: the caller vouches for the handle.
     let handle = unsafe { &*handle };
-    handle.replica.sequence()
+    handle.state.sequence()
 }
 
 /// The hash of the engine's state. It visits every open order.
@@ -169,11 +183,11 @@ pub unsafe extern "C" fn tickpath_engine_sequence(handle: *const Handle) -> u64 
 /// # Safety
 /// As for the handle of [`tickpath_engine_apply`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tickpath_engine_state_hash(handle: *const Handle) -> u64 {
+pub unsafe extern "C" fn tickpath_engine_state_hash(handle: *const Handle<Replica>) -> u64 {
     // SAFETY: the caller vouches for the handle.
     let handle = unsafe { &*handle };
     // 0 is a hash like any other, but a state that can't be hashed has none to agree with.
-    guard(|| Ok(handle.replica.state_hash())).unwrap_or(0)
+    guard(|| Ok::<_, AbiError>(handle.state.state_hash())).unwrap_or(0)
 }
 
 /// The last failure of the calling thread, valid until its next; empty without one.
@@ -187,7 +201,7 @@ pub extern "C" fn tickpath_engine_error() -> *const c_char {
 /// # Safety
 /// As for the handle of [`tickpath_engine_apply`], and nothing uses it afterwards.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tickpath_engine_free(handle: *mut Handle) {
+pub unsafe extern "C" fn tickpath_engine_free(handle: *mut Handle<Replica>) {
     if !handle.is_null() {
         // SAFETY: the caller vouches for the handle, which `boxed` made.
         drop(unsafe { Box::from_raw(handle) });
@@ -205,18 +219,20 @@ mod tests {
         text.to_str().unwrap().to_owned()
     }
 
-    fn handle() -> Handle {
+    fn handle() -> Handle<Replica> {
         let limits = EngineLimits::matching_only(10, 10);
-        Handle { replica: Replica::new(1, limits).unwrap(), broken: false }
+        Handle { state: Replica::new(1, limits).unwrap(), broken: false }
     }
 
     #[test]
     fn a_panic_is_a_failure_and_breaks_the_replica() {
         let mut handle = handle();
-        let first: Option<()> = with(&mut handle, |_| panic!("index {} out of range", 7));
+        let panics =
+            |_: &mut Replica| -> Result<(), AbiError> { panic!("index {} out of range", 7) };
+        let first = with(&mut handle, panics);
         assert_eq!(first, None);
-        assert_eq!(last_error(), "the engine panicked: index 7 out of range");
-        assert_eq!(with(&mut handle, |_| Ok(())), None);
+        assert_eq!(last_error(), "the library panicked: index 7 out of range");
+        assert_eq!(with(&mut handle, |_| Ok::<_, AbiError>(())), None);
         assert!(last_error().contains("in an earlier call"), "{}", last_error());
     }
 
@@ -227,7 +243,7 @@ mod tests {
         // SAFETY: both are live, and this is the only call.
         assert_eq!(unsafe { tickpath_engine_apply(&raw mut handle, &raw const bad, 1) }, -1);
         assert!(last_error().contains("byte 8 (kind) is 9"), "{}", last_error());
-        assert_eq!(with(&mut handle, |replica| Ok(replica.sequence())), Some(0));
+        assert_eq!(with(&mut handle, |replica| Ok::<_, AbiError>(replica.sequence())), Some(0));
     }
 
     #[test]

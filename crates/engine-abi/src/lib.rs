@@ -19,24 +19,46 @@
 //! void tickpath_engine_free(void *replica);
 //! ```
 //!
+//! The functions of [`copy_border`] are those of a cluster's member that is the follower of an
+//! exchange ([`replica::member`](::replica::member)):
+//!
+//! ```c
+//! void *tickpath_copy_open(const uint8_t *directory, uint64_t directory_length,
+//!     const uint8_t *saved, uint64_t saved_length);
+//! int64_t tickpath_copy_receive(void *copy, uint64_t connection, uint64_t at,
+//!     const uint8_t *bytes, uint64_t length);
+//! int64_t tickpath_copy_save(void *copy);
+//! const uint8_t *tickpath_copy_output(const void *copy);
+//! uint64_t tickpath_copy_followed(const void *copy);
+//! uint64_t tickpath_copy_next_sequence(const void *copy);
+//! uint64_t tickpath_copy_term(const void *copy);
+//! void tickpath_copy_free(void *copy);
+//! ```
+//!
 //! - `apply` takes a record of 72 bytes (`engine::Input`), as the journal's; it replaces the
 //!   record's time by `time_ns`. It returns the number of events. `output` then points to them, 72
 //!   bytes each (`engine::Event::to_bytes`).
 //! - `save` returns a number of bytes, and `output` points to them. `restore` takes them.
-//! - `output` is valid until the next call with the same replica.
-//! - `new` and `restore` return null, `apply` and `save` a negative number if they fail. `error`
+//! - `receive` takes bytes of a connection, and returns the number of bytes of the reply, which
+//!   `output` then points to. `open` takes the bytes of a `save`, or none for a new copy.
+//! - `output` is valid until the next call with the same replica or copy.
+//! - `new`, `restore` and `open` return null, the functions with a sign a negative number if they
+//!   fail. `error`
 //!   says why: the last failure of the calling thread, as UTF-8, valid until its next one.
-//! - A replica may move between threads, and serves one call at a time.
-//! - No panic crosses the border: it is a failure. A replica in which it happened rejects all
-//!   further calls, because its state may be half changed; free it and restore another.
+//! - A replica or copy may move between threads, and serves one call at a time.
+//! - No panic crosses the border: it is a failure. What it happened in rejects all further calls,
+//!   because its state may be half changed; free it and restore another. A copy that has failed in
+//!   any way must be freed.
 //!
-//! See docs/decisions/030-aeron-cluster.md.
+//! See docs/decisions/030-aeron-cluster.md and docs/decisions/040-the-copy-in-a-cluster.md.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 #[allow(unsafe_code)]
 pub mod border;
+#[allow(unsafe_code)]
+pub mod copy_border;
 mod replica;
 
 pub use replica::{AbiError, Replica, VERSION};

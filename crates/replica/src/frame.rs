@@ -214,6 +214,11 @@ impl Frames {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// The bytes of no frame yet.
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.bytes[self.taken..]
+    }
+
     /// Takes the next frame; `None` if it is not complete yet.
     ///
     /// # Errors

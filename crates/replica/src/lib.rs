@@ -16,6 +16,8 @@
 //! | [`admission`] | whether a follower takes a primary. Pure |
 //! | [`session`] | a follower's end of one connection: bytes in, bytes out, a [`session::Store`] |
 //! | [`store`] | the store that is a journal's directory |
+//! | [`replayed`] | the store of a cluster's member, which sees its input again after a restart |
+//! | [`member`] | a cluster's member: the connections in the cluster's log, and its copy |
 //! | `room` | waits for room on its disk |
 //! | [`lag`] | when a follower counts as lost. Pure |
 //! | [`lease`] | when a standby takes over, and why. Pure |
@@ -25,7 +27,8 @@
 //! | [`follow`] | the follower's loop |
 //! | `stream`, `reply`, `wire` | the sockets of the two |
 //!
-//! See docs/decisions/026-primary-and-follower.md and docs/decisions/029-promotion-by-lease.md.
+//! See docs/decisions/026-primary-and-follower.md, docs/decisions/029-promotion-by-lease.md and
+//! docs/decisions/040-the-copy-in-a-cluster.md.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -36,8 +39,10 @@ pub mod follow;
 pub mod frame;
 pub mod lag;
 pub mod lease;
+pub mod member;
 pub mod publish;
 pub mod register;
+pub mod replayed;
 mod reply;
 mod room;
 pub mod session;

@@ -3,6 +3,7 @@
 use crate::admission::Refusal;
 use crate::frame::{Frame, FrameError, Frames, Hello};
 use journal::CONTENT_BYTES;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Messages of a primary that has nothing to ship, in the time after which its silence ends the
@@ -89,8 +90,8 @@ pub struct Standing {
 }
 
 /// A primary that was admitted.
-#[derive(Clone, Copy, Debug)]
-struct Following {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Following {
     /// The next record.
     next: u64,
     /// The first record that is not durable here.
@@ -107,6 +108,18 @@ struct Following {
 }
 
 impl Session {
+    /// The state of the session: the primary, and the bytes that are no frame yet.
+    pub(crate) fn state(&self) -> (Option<Following>, &[u8]) {
+        (self.following, self.frames.rest())
+    }
+
+    /// A session with that state.
+    pub(crate) fn resume(following: Option<Following>, rest: &[u8]) -> Session {
+        let mut frames = Frames::default();
+        frames.push(rest);
+        Session { frames, following }
+    }
+
     /// Time without a frame after which the connection is useless; `None` before the first frame.
     pub fn silence(&self) -> Option<Duration> {
         self.following.map(|following| following.silence)

@@ -7,8 +7,8 @@ use crate::register;
 use crate::room::Room;
 pub use crate::room::TellRoom;
 use crate::session::{AdmitError, Store, StoreError};
-use crate::term::{self, TermsError};
-use journal::{CONTENT_BYTES, LogCopy, LogName, Options, Watch, is_no_room};
+use crate::term::{self, Term, TermsError};
+use journal::{CONTENT_BYTES, JournalError, LogCopy, LogName, Options, Watch, is_no_room};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -70,6 +70,41 @@ impl DirectoryStore {
         self.copy.as_ref().map(|(_, copy)| copy.watch())
     }
 
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The log that it has; `None` if it is empty.
+    pub(crate) fn log(&self) -> Option<LogName> {
+        self.copy.as_ref().map(|(name, _)| *name)
+    }
+
+    /// The terms of its log.
+    pub(crate) fn terms(&self) -> Result<Vec<Term>, StoreError> {
+        term::read(&self.path).map_err(failed)
+    }
+
+    /// Begins a copy of this log in an empty directory; goes on with one that is there.
+    pub(crate) fn begin(&mut self, log: LogName) -> Result<(), StoreError> {
+        match self.log() {
+            Some(found) if found == log => Ok(()),
+            Some(_) => Err(failed(JournalError::OtherLog(self.path.clone()))),
+            None => {
+                let copy = LogCopy::open(&self.path, log, &self.options).map_err(failed)?;
+                self.copy = Some((log, copy));
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes these the terms of its log, durably. Returns whether they are: if not, nobody wants to
+    /// wait for room.
+    pub(crate) fn save_terms(&mut self, terms: &[Term]) -> Result<bool, StoreError> {
+        let write = || term::write(&self.path, terms);
+        self.room.write(write, TermsError::is_no_room).map_err(failed)
+    }
+
     /// Makes the register durable. Returns whether it is: if not, nobody wants to wait for room.
     fn save_register(&mut self) -> Result<bool, StoreError> {
         let name = self.path.join(register::NAME);
@@ -93,18 +128,11 @@ impl Store for DirectoryStore {
             // Records of a connection that broke after them.
             self.commit()?;
         }
-        let terms = term::read(&self.path).map_err(failed)?;
-        let log = self.copy.as_ref().map(|(name, _)| *name);
-        admit(Own { log, terms: &terms, next: self.next_sequence() }, hello)?;
-        if self.copy.is_none() {
-            let copy = LogCopy::open(&self.path, hello.log, &self.options).map_err(failed)?;
-            self.copy = Some((hello.log, copy));
-        }
-        if terms != hello.terms {
-            let write = || term::write(&self.path, &hello.terms);
-            if !self.room.write(write, TermsError::is_no_room).map_err(failed)? {
-                return Err(Refusal::NoRoom.into());
-            }
+        let terms = self.terms()?;
+        admit(Own { log: self.log(), terms: &terms, next: self.next_sequence() }, hello)?;
+        self.begin(hello.log)?;
+        if terms != hello.terms && !self.save_terms(&hello.terms)? {
+            return Err(Refusal::NoRoom.into());
         }
         self.register = Register::default();
         Ok(self.next_sequence())

@@ -71,12 +71,20 @@ impl LogCopy {
         self.log.group_end()
     }
 
+    /// Whether the bytes are a record's content, as [`LogCopy::append`] asks.
+    ///
+    /// # Errors
+    /// Their first invalid field.
+    pub fn check(content: &[u8; CONTENT_BYTES]) -> Result<(), engine::DecodeError> {
+        Content::from_bytes(content).map(drop)
+    }
+
     /// Adds a record; [`LogCopy::commit`] writes it.
     ///
     /// # Errors
     /// If the bytes are no record's content.
     pub fn append(&mut self, content: &[u8; CONTENT_BYTES]) -> Result<(), engine::DecodeError> {
-        Content::from_bytes(content)?;
+        LogCopy::check(content)?;
         self.log.push(content);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod ends;
 mod full_disk;
+mod member;
 mod pair;
 mod session;
 mod standby;

@@ -46,7 +46,7 @@ impl Store for Memory {
     }
 }
 
-fn name() -> LogName {
+pub fn name() -> LogName {
     let place = tempfile::tempdir().unwrap();
     let identity = Identity { instruments: 1, limits: EngineLimits::matching_only(10, 10) };
     let options = Options { segment_bytes: 1 << 16, reserve_inputs: 10, ..Options::default() };
@@ -54,7 +54,7 @@ fn name() -> LogName {
     LogName::of(place.path()).unwrap().unwrap()
 }
 
-fn content(order_id: u64) -> [u8; CONTENT_BYTES] {
+pub fn content(order_id: u64) -> [u8; CONTENT_BYTES] {
     let cancel = Cancel { order_id, account: 1, tag: 2, instrument: 0 };
     Input { time_ns: order_id, command: Command::Cancel(cancel) }.to_bytes()
 }

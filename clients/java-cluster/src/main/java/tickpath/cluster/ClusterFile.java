@@ -16,6 +16,7 @@ import tickpath.shared.PlanKeys;
  * describes its keys.
  *
  * @param members by number, from 0
+ * @param engine null if the members have none
  * @param heartbeatTimeoutNs without a sign of its leader for so long, a member calls an election
  * @param electionTimeoutNs a candidate waits up to half of it, at random, and so long for votes
  * @param durable whether a member counts a command only once its disk has it
@@ -55,7 +56,7 @@ record ClusterFile(
         }
         return new ClusterFile(
                 List.copyOf(members),
-                EngineShape.of(keys.keys("engine")),
+                keys.has("engine") ? EngineShape.of(keys.keys("engine")) : null,
                 millis(keys, "heartbeat_timeout_ms", HEARTBEAT_TIMEOUT_MS),
                 millis(keys, "election_timeout_ms", ELECTION_TIMEOUT_MS),
                 keys.flag("durable"));
@@ -64,6 +65,13 @@ record ClusterFile(
     private static long millis(final PlanKeys keys, final String key, final int otherwise) throws ClientException {
         final long millis = keys.has(key) ? keys.whole(key, TIMEOUT_MS_MIN, TIMEOUT_MS_MAX) : otherwise;
         return TimeUnit.MILLISECONDS.toNanos(millis);
+    }
+
+    EngineShape engineShape() throws ClientException {
+        if (engine == null) {
+            throw new ClientException("the cluster's file has no `engine`, which this verb needs");
+        }
+        return engine;
     }
 
     long heartbeatIntervalNs() {

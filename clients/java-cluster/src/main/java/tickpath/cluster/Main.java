@@ -29,11 +29,17 @@ public final class Main {
 
     private static final long START_AGAIN_MS = 200;
 
-    private static final String USAGE =
-            "member FILE NUMBER DIRECTORY, or echo-member with the same, or measure FILE GATEWAY HOST RATE SECONDS";
+    private static final String USAGE = "member FILE NUMBER DIRECTORY, or echo-member or copy-member with the same,"
+            + " or measure FILE GATEWAY HOST RATE SECONDS, or follower FILE HOST PORT";
 
     private static final int MEMBER_ARGUMENTS = 4;
     private static final int MEASURE_ARGUMENTS = 6;
+    private static final int FOLLOWER_ARGUMENTS = 4;
+    private static final int PORT_MAX = 65_535;
+
+    /** A member's copy of the exchange's journal, in its directory. */
+    private static final String COPY = "copy";
+
     private static final double WARM_UP_SECONDS = 2;
     private static final double GATEWAY_MAX = 1e9;
     private static final double RATE_MAX = 1e6;
@@ -52,16 +58,16 @@ public final class Main {
 
     static int run(final String[] arguments, final PrintStream out, final PrintStream err) {
         try {
-            if (arguments.length == MEMBER_ARGUMENTS && arguments[0].equals("member")) {
-                return member(arguments, false, out, err);
+            if (arguments.length == MEMBER_ARGUMENTS && arguments[0].endsWith("member")) {
+                return member(arguments, out, err);
             }
-            if (arguments.length == MEMBER_ARGUMENTS && arguments[0].equals("echo-member")) {
-                return member(arguments, true, out, err);
+            if (arguments.length == FOLLOWER_ARGUMENTS && arguments[0].equals("follower")) {
+                return follower(arguments, out, err);
             }
             if (arguments.length == MEASURE_ARGUMENTS && arguments[0].equals("measure")) {
                 return measure(arguments, out);
             }
-            throw new ClientException("called with \"" + String.join(" ", arguments) + "\": call it with " + USAGE);
+            throw usage(arguments);
         } catch (final ClientException e) {
             err.println("java-cluster: " + e.getMessage());
         } catch (final IOException e) {
@@ -75,17 +81,47 @@ public final class Main {
         return ExitStatus.ERROR;
     }
 
-    private static int member(
-            final String[] arguments, final boolean echo, final PrintStream out, final PrintStream err)
+    private static ClientException usage(final String[] arguments) {
+        return new ClientException("called with \"" + String.join(" ", arguments) + "\": call it with " + USAGE);
+    }
+
+    private static int member(final String[] arguments, final PrintStream out, final PrintStream err)
             throws ClientException, IOException, InterruptedException {
         final ClusterFile cluster = ClusterFile.read(Path.of(arguments[1]));
         final int number = number(arguments[2], cluster);
-        if (!echo) {
-            NativeEngine.load(library());
+        final Path directory = Path.of(arguments[3]);
+        final Supplier<ClusteredService> service;
+        switch (arguments[0]) {
+            case "member":
+                final EngineShape shape = cluster.engineShape();
+                NativeEngine.load(library());
+                service = () -> new EngineService(shape, number, out, err);
+                break;
+            case "copy-member":
+                NativeEngine.load(library());
+                service = () -> new CopyService(directory.resolve(COPY), number, out, err);
+                break;
+            case "echo-member":
+                service = EchoService::new;
+                break;
+            default:
+                throw usage(arguments);
         }
-        final Supplier<ClusteredService> service =
-                () -> echo ? new EchoService() : new EngineService(cluster.engine(), number, out, err);
-        return run(cluster, number, Path.of(arguments[3]), service, out, err);
+        return run(cluster, number, directory, service, out, err);
+    }
+
+    private static int follower(final String[] arguments, final PrintStream out, final PrintStream err)
+            throws ClientException, IOException {
+        final ClusterFile cluster = ClusterFile.read(Path.of(arguments[1]));
+        final String port = arguments[3];
+        if (!port.matches("[0-9]{1,5}") || Integer.parseInt(port) > PORT_MAX) {
+            throw new ClientException("PORT is " + port + ", and must be a number from 0 to " + PORT_MAX);
+        }
+        final FollowerGateway gateway = new FollowerGateway(cluster, arguments[2], Integer.parseInt(port), err);
+        Runtime.getRuntime().addShutdownHook(new Thread(gateway::close));
+        out.println("{\"follower\":\"" + gateway.address() + "\",\"process\":" + ProcessHandle.current().pid() + "}");
+        gateway.run();
+        return ExitStatus.COMPLETE;
     }
 
     private static int measure(final String[] arguments, final PrintStream out) throws ClientException {

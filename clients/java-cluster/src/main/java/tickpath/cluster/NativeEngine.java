@@ -17,7 +17,7 @@ final class NativeEngine implements AutoCloseable {
     /** Bytes of a command's record, and of an event's. */
     static final int RECORD_BYTES = 72;
 
-    private static final int VERSION = 1;
+    private static final int VERSION = 2;
 
     private final UnsafeBuffer record = new UnsafeBuffer(java.nio.ByteBuffer.allocateDirect(RECORD_BYTES));
     private final UnsafeBuffer output = new UnsafeBuffer(0, 0);
@@ -44,6 +44,7 @@ final class NativeEngine implements AutoCloseable {
             throw new ClientException(library + " has version " + version + ", and this program needs " + VERSION
                     + ": build both with `make cluster`");
         }
+        NativeCopy.register(NativeLibrary.getInstance(library.toAbsolutePath().toString()));
     }
 
     static NativeEngine create(final EngineShape shape) throws ClientException {
@@ -67,7 +68,7 @@ final class NativeEngine implements AutoCloseable {
 
     private static NativeEngine of(final long handle) throws ClientException {
         if (handle == 0) {
-            throw new ClientException(Functions.tickpath_engine_error());
+            throw new ClientException(lastError());
         }
         return new NativeEngine(handle);
     }
@@ -115,6 +116,11 @@ final class NativeEngine implements AutoCloseable {
 
     /** The last failure of this thread. */
     String error() {
+        return lastError();
+    }
+
+    /** The last failure of any function in this thread. */
+    static String lastError() {
         return Functions.tickpath_engine_error();
     }
 

@@ -1,0 +1,256 @@
+package tickpath.cluster;
+
+import io.aeron.Aeron;
+import io.aeron.cluster.client.AeronCluster;
+import io.aeron.cluster.client.EgressListener;
+import io.aeron.exceptions.AeronException;
+import io.aeron.logbuffer.Header;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.SocketChannel;
+import java.util.concurrent.TimeUnit;
+import org.agrona.CloseHelper;
+import org.agrona.DirectBuffer;
+import org.agrona.concurrent.BackoffIdleStrategy;
+import org.agrona.concurrent.IdleStrategy;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * A connection of an exchange and its session of the cluster, which end together: bytes go into the
+ * cluster's log, replies come back. It sends nothing again, so it ends when anything may be lost.
+ */
+final class Relay implements AutoCloseable {
+    private static final ByteOrder LITTLE = ByteOrder.LITTLE_ENDIAN;
+
+    /** A frame of the crate replica: its body's length, the body's begin, and the first kind. */
+    private static final int FRAME_LENGTH = 0;
+
+    private static final int FRAME_BODY = 8;
+    private static final byte HELLO = 1;
+
+    /** Bytes without a reply, above which no more are read. */
+    private static final long WINDOW_BYTES = 1 << 20;
+
+    private static final long KEEP_ALIVE_NS = TimeUnit.SECONDS.toNanos(1);
+
+    /** For the first frame, for a session, for room, for a reply. */
+    private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(5);
+
+    private static final int SPINS = 100;
+    private static final int YIELDS = 10;
+    private static final long PARK_NS_MIN = 1_000;
+    private static final long PARK_NS_MAX = 100_000;
+
+    private final SocketChannel channel;
+    private final Aeron aeron;
+    private final ClusterFile cluster;
+    private final String host;
+    private final IdleStrategy idle = new BackoffIdleStrategy(SPINS, YIELDS, PARK_NS_MIN, PARK_NS_MAX);
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(Stream.BYTES + Stream.BYTES_MAX);
+    private final UnsafeBuffer message = new UnsafeBuffer(buffer);
+    private AeronCluster session;
+    private long sent;
+    private long taken;
+    /** When the cluster has last taken anything, or had nothing to take. */
+    private long progressNs;
+
+    private boolean isOver;
+    private IOException failure;
+    private volatile boolean mustStop;
+
+    /**
+     * A connection that was accepted, whose channel doesn't block.
+     *
+     * @param host where the cluster reaches this machine
+     */
+    Relay(final SocketChannel channel, final Aeron aeron, final ClusterFile cluster, final String host) {
+        this.channel = channel;
+        this.aeron = aeron;
+        this.cluster = cluster;
+        this.host = host;
+        buffer.position(Stream.BYTES);
+    }
+
+    /** Ends {@link #run}; for any thread. */
+    void stop() {
+        mustStop = true;
+    }
+
+    /** Relays until one of the two ends. */
+    void run() throws IOException {
+        firstFrame();
+        connect();
+        progressNs = System.nanoTime();
+        long keepAliveNs = progressNs;
+        long roomNs = progressNs;
+        while (!isOver && !mustStop) {
+            final long now = System.nanoTime();
+            int work = session.pollEgress();
+            if (failure != null) {
+                throw failure;
+            }
+            if (session.isClosed()) {
+                throw new IOException("the cluster has closed the session");
+            }
+            if (now - keepAliveNs > KEEP_ALIVE_NS) {
+                keepAliveNs = now;
+                session.sendKeepAlive();
+            }
+            if (buffer.position() == Stream.BYTES) {
+                roomNs = now;
+                if (sent - taken < WINDOW_BYTES) {
+                    work += read();
+                }
+            }
+            work += offer();
+            if (sent == taken) {
+                progressNs = now;
+            }
+            if (now - progressNs > PATIENCE_NS || now - roomNs > PATIENCE_NS) {
+                throw new IOException("the cluster has taken nothing for "
+                        + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NS) + " s: has it a leader?");
+            }
+            idle.idle(work);
+        }
+    }
+
+    private int read() throws IOException {
+        final int bytes = channel.read(buffer);
+        if (bytes < 0) {
+            throw new EOFException("the exchange has closed it");
+        }
+        return bytes;
+    }
+
+    /**
+     * Reads the whole first frame: a connection that is none of an exchange leaves nothing in the
+     * cluster's log.
+     */
+    private void firstFrame() throws IOException {
+        final long begin = System.nanoTime();
+        while (!hasFirstFrame()) {
+            if (mustStop || System.nanoTime() - begin > PATIENCE_NS) {
+                throw new IOException("it has not said who it is within "
+                        + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NS) + " s");
+            }
+            idle.idle(read());
+        }
+    }
+
+    private boolean hasFirstFrame() throws IOException {
+        final int bytes = buffer.position() - Stream.BYTES;
+        if (bytes <= FRAME_BODY) {
+            return false;
+        }
+        final int length = FRAME_BODY + message.getInt(Stream.BYTES + FRAME_LENGTH, LITTLE);
+        if (length <= FRAME_BODY || length > Stream.BYTES_MAX || message.getByte(Stream.BYTES + FRAME_BODY) != HELLO) {
+            throw new IOException("it is not from an exchange without TLS, started with --replicate --follower");
+        }
+        return bytes >= length;
+    }
+
+    private void connect() throws IOException {
+        final long begin = System.nanoTime();
+        final AeronCluster.AsyncConnect connecting = AeronCluster.asyncConnect(new AeronCluster.Context()
+                .aeron(aeron)
+                .ownsAeronClient(false)
+                .messageTimeoutNs(PATIENCE_NS)
+                .ingressChannel("aeron:udp?" + Member.SESSION_TERM)
+                .ingressEndpoints(cluster.ingressEndpoints())
+                .egressChannel("aeron:udp?endpoint=" + host + ":0|" + Member.SESSION_TERM)
+                .egressListener(new Egress()));
+        try {
+            while (session == null) {
+                if (mustStop || System.nanoTime() - begin > PATIENCE_NS) {
+                    throw new IOException("the cluster has no leader that answers");
+                }
+                session = connecting.poll();
+                idle.idle();
+            }
+        } catch (final AeronException e) {
+            throw new IOException("the cluster has no leader that answers: " + e.getMessage(), e);
+        } finally {
+            if (session == null) {
+                CloseHelper.quietClose(connecting);
+            }
+        }
+    }
+
+    /** Gives what was read to the cluster, in one message. */
+    private int offer() {
+        final int length = buffer.position();
+        if (length == Stream.BYTES) {
+            return 0;
+        }
+        message.putLong(Stream.AT, sent, LITTLE);
+        // Full, or the leader is lost: the session, or our patience, ends.
+        if (session.offer(message, 0, length) <= 0) {
+            return 0;
+        }
+        sent += length - Stream.BYTES;
+        buffer.clear().position(Stream.BYTES);
+        return 1;
+    }
+
+    private void onReply(final DirectBuffer reply, final int offset, final int length) throws IOException {
+        final boolean isLast = reply.getInt(offset + Stream.OVER, LITTLE) != 0;
+        final int bytes = length - Stream.REPLY;
+        if (reply.getLong(offset + Stream.AT, LITTLE) == taken) {
+            taken += reply.getInt(offset + Stream.TAKEN, LITTLE);
+            progressNs = System.nanoTime();
+            if (bytes > 0) {
+                write(reply, offset + Stream.REPLY, bytes);
+            }
+        } else if (!isLast) {
+            throw new IOException("a reply of the cluster is missing");
+        }
+        isOver |= isLast;
+    }
+
+    private void write(final DirectBuffer reply, final int offset, final int length) throws IOException {
+        final ByteBuffer bytes = ByteBuffer.allocate(length);
+        reply.getBytes(offset, bytes, length);
+        bytes.flip();
+        final long begin = System.nanoTime();
+        while (bytes.hasRemaining()) {
+            if (channel.write(bytes) == 0 && System.nanoTime() - begin > PATIENCE_NS) {
+                throw new IOException("the exchange reads no replies");
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        CloseHelper.quietCloseAll(session, channel);
+    }
+
+    private final class Egress implements EgressListener {
+        @Override
+        public void onMessage(
+                final long clusterSessionId,
+                final long timestamp,
+                final DirectBuffer reply,
+                final int offset,
+                final int length,
+                final Header header) {
+            try {
+                if (failure == null && !isOver) {
+                    onReply(reply, offset, length);
+                }
+            } catch (final IOException e) {
+                failure = e;
+            }
+        }
+
+        @Override
+        public void onNewLeader(
+                final long clusterSessionId,
+                final long leadershipTermId,
+                final int leaderMemberId,
+                final String ingressEndpoints) {
+            failure = new IOException("the cluster has another leader, member " + leaderMemberId);
+        }
+    }
+}
