@@ -27,6 +27,8 @@
 //! | [`follow`] | the follower's loop |
 //! | `stream`, `reply`, `wire` | the sockets of the two |
 //!
+//! The last three rows and [`fence`] need the feature `sockets`, which is on by default.
+//!
 //! See docs/decisions/026-primary-and-follower.md, docs/decisions/029-promotion-by-lease.md and
 //! docs/decisions/040-the-copy-in-a-cluster.md.
 
@@ -34,7 +36,9 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod admission;
+#[cfg(feature = "sockets")]
 pub mod fence;
+#[cfg(feature = "sockets")]
 pub mod follow;
 pub mod frame;
 pub mod lag;
@@ -43,13 +47,18 @@ pub mod member;
 pub mod publish;
 pub mod register;
 pub mod replayed;
+#[cfg(feature = "sockets")]
 mod reply;
 mod room;
 pub mod session;
+#[cfg(feature = "sockets")]
 pub mod ship;
 pub mod store;
+#[cfg(feature = "sockets")]
 mod stream;
 pub mod term;
+#[cfg(feature = "sockets")]
 mod wire;
 
+#[cfg(feature = "sockets")]
 pub use reply::Distance;
