@@ -45,8 +45,8 @@ peers:
 	$(MVN) --file clients/java-fix/pom.xml package
 
 # A member of an Aeron Cluster with the engine as a library: built and tested. With
-# CLUSTER_PHASE=test without the tests that start and kill clusters, which take a minute;
-# CLUSTER_ROUNDS is how often they do.
+# CLUSTER_PHASE='package -DskipProcesses=true' without the tests in Java that start and kill
+# clusters, which take a minute; CLUSTER_ROUNDS is how often they do.
 CLUSTER_PHASE ?= package
 CLUSTER_ROUNDS ?= 2
 cluster: setup

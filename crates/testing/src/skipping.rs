@@ -25,6 +25,8 @@ pub enum Need {
     Hftbacktest,
     /// The client in Java. `make clients` builds it.
     JavaClient,
+    /// A member of a cluster, in Java. `make cluster` builds it.
+    JavaCluster,
     /// The peers in Java. `make peers` builds them.
     JavaPeers,
     /// Something that some kernels, containers and emulators lack, such as sealed memory files.
@@ -61,6 +63,7 @@ impl Need {
             Need::Dpdk => "dpdk",
             Need::Hftbacktest => "hftbacktest",
             Need::JavaClient => "java-client",
+            Need::JavaCluster => "java-cluster",
             Need::JavaPeers => "java-peers",
             Need::Kernel => "kernel",
             Need::MarketData => "market-data",

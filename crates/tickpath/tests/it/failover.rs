@@ -8,6 +8,7 @@
 mod checker;
 mod clients;
 mod clock;
+mod cluster;
 mod members;
 mod upgrade;
 
