@@ -64,8 +64,8 @@ impl ReplayedStore {
         let is_behind = had < place.next || last(&disk.terms()?) < last(&place.terms);
         if (place.log.is_some() && disk.log() != place.log) || is_behind {
             return Err(StoreError(format!(
-                "the copy in {} goes to record {had}, and the cluster's snapshot to record {} of its \
-                 log: replace this directory by that of another member",
+                "the copy in {} goes to record {had}, and the cluster's snapshot to record {}: start the \
+                 member with an empty directory, and it reads the cluster's log from its begin",
                 path.display(),
                 place.next
             )));
@@ -104,7 +104,7 @@ impl ReplayedStore {
         if let Some(index) = found.iter().zip(&self.pending).position(differs) {
             return Err(StoreError(format!(
                 "record {} of the copy in {} is not that of the cluster's log: the directory belongs \
-                 to another cluster. Start the member with that of another member, or with an empty one",
+                 to another cluster. Start the member with an empty directory",
                 first + index as u64,
                 self.disk.path().display()
             )));
