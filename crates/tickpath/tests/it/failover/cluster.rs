@@ -22,9 +22,12 @@ const PORTS: u16 = 5;
 struct Process(Child);
 
 impl Process {
+    /// Also removes the memory of its media driver, if it was a gateway.
     fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+        let memory = format!("/dev/shm/tickpath-cluster-follower-{}", self.0.id());
+        let _ = std::fs::remove_dir_all(memory);
     }
 
     /// The value of `key` in its first line.
