@@ -59,6 +59,14 @@ impl<'a> Body<'a> {
         self.bytes(tag, &text)
     }
 
+    /// A value that `write` appends, without a separator.
+    pub fn written(&mut self, tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
+        self.tag(tag);
+        write(self.out);
+        self.out.push(SOH);
+        self
+    }
+
     /// The time of day in UTC, with milliseconds; `utc_ns` counts from 1970.
     pub fn time_of_day(&mut self, tag: u32, utc_ns: u64) -> &mut Self {
         let mut text = [0; TIMESTAMP_BYTES];

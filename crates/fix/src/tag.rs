@@ -64,3 +64,14 @@ pub const CANCEL_ORDERS_ON_DISCONNECT: u32 = 8013;
 pub const DELIVERY_TICK: u32 = 8014;
 /// From that tick's arrival at the trader to the sending of the order, ns; user-defined.
 pub const DELIVERY_RESPONSE_NS: u32 = 8015;
+/// In a MarketDataRequest: the last refresh of each tick carries the four fields below;
+/// user-defined.
+pub const TICK_STAMPS: u32 = 8016;
+/// The exchange's number of the tick's last change of a price, user-defined.
+pub const TICK_NUMBER: u32 = 8017;
+/// When the tick's input was intended, ns on the exchange's clock; user-defined.
+pub const TICK_INTENDED_NS: u32 = 8018;
+/// When its engine had taken the input; user-defined.
+pub const TICK_ACKNOWLEDGED_NS: u32 = 8019;
+/// When it encoded the last change, before the FIX thread got it; user-defined.
+pub const TICK_PUBLISHED_NS: u32 = 8020;

@@ -51,9 +51,7 @@ pub(super) fn side_code(side: Side) -> char {
 
 pub(super) fn put_decimal(body: &mut Body<'_>, tag: u32, number: Option<Decimal>) {
     if let Some(number) = number {
-        let mut text = Vec::new();
-        number.write_to(&mut text);
-        body.bytes(tag, &text);
+        body.written(tag, |out| number.write_to(out));
     }
 }
 

@@ -1,24 +1,14 @@
 //! A report about an order, read without a dictionary.
 
-use crate::message::{number, tag_at};
-use crate::{SOH, tag};
+use super::header::{Header, fields};
+use crate::tag;
 
 /// The fields of an ExecutionReport, an OrderCancelReject or a BusinessMessageReject that a client
 /// acts on. Fields that are missing are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report<'a> {
-    /// BeginString (8).
-    pub begin_string: &'a [u8],
-    /// MsgType (35): `8`, `9` or `j`.
-    pub msg_type: &'a [u8],
-    /// SenderCompID (49).
-    pub sender: &'a [u8],
-    /// TargetCompID (56).
-    pub target: &'a [u8],
-    /// MsgSeqNum (34); 0 if there is none.
-    pub seq: u64,
-    /// PossDupFlag (43).
-    pub is_poss_dup: bool,
+    /// Its header; MsgType is `8`, `9` or `j`.
+    pub header: Header<'a>,
     /// ExecType (150).
     pub exec_type: &'a [u8],
     /// ClOrdID (11).
@@ -37,30 +27,22 @@ impl<'a> Report<'a> {
     #[inline]
     pub fn of(message: &'a [u8]) -> Option<Report<'a>> {
         let mut report = Report::default();
-        let mut at = 0;
-        while at < message.len() {
-            let (field, start) = tag_at(message, at).ok()?;
-            let end = start + message[start..].iter().position(|byte| *byte == SOH)?;
-            let value = &message[start..end];
-            at = end + 1;
-            match field {
+        for field in fields(message) {
+            let (tag, value) = field?;
+            match tag {
                 tag::MSG_TYPE if !matches!(value, b"8" | b"9" | b"j") => return None,
-                tag::MSG_TYPE => report.msg_type = value,
-                tag::BEGIN_STRING => report.begin_string = value,
-                tag::SENDER_COMP_ID => report.sender = value,
-                tag::TARGET_COMP_ID => report.target = value,
-                tag::MSG_SEQ_NUM => report.seq = number(value)?,
-                tag::POSS_DUP_FLAG => report.is_poss_dup = value != b"N",
                 EXEC_TYPE => report.exec_type = value,
                 CL_ORD_ID => report.id = value,
                 ORIG_CL_ORD_ID => report.original_id = value,
                 BUSINESS_REJECT_REF_ID => report.reference = value,
                 tag::TEXT => report.text = value,
                 tag::RAW_DATA_LENGTH | ENCODED_TEXT_LEN | SIGNATURE_LENGTH => return None,
-                _ => {}
+                _ => {
+                    report.header.take(tag, value)?;
+                }
             }
         }
-        (!report.msg_type.is_empty()).then_some(report)
+        (!report.header.msg_type.is_empty()).then_some(report)
     }
 }
 
@@ -90,11 +72,14 @@ mod tests {
             "35=8|49=TICKPATH|56=ONE|34=12|52=20261127-10:00:00.000|37=7|11=b|41=a|150=4|39=4|58=x y|",
         );
         let report = Report {
-            begin_string: b"FIX.4.4",
-            msg_type: b"8",
-            sender: b"TICKPATH",
-            target: b"ONE",
-            seq: 12,
+            header: Header {
+                begin_string: b"FIX.4.4",
+                msg_type: b"8",
+                sender: b"TICKPATH",
+                target: b"ONE",
+                seq: 12,
+                is_poss_dup: false,
+            },
             exec_type: b"4",
             id: b"b",
             original_id: b"a",
@@ -109,7 +94,9 @@ mod tests {
         assert_eq!(Report::of(&sealed("35=0|34=1|")), None);
         assert_eq!(Report::of(&sealed("35=8|34=x|")), None);
         assert_eq!(Report::of(&sealed("35=8|34=1|354=1|355=|")), None);
-        assert!(Report::of(&sealed("35=8|34=1|43=Y|")).is_some_and(|report| report.is_poss_dup));
+        assert!(
+            Report::of(&sealed("35=8|34=1|43=Y|")).is_some_and(|report| report.header.is_poss_dup)
+        );
         assert_eq!(Report::of(b""), None);
     }
 
@@ -140,9 +127,9 @@ mod tests {
             let slow = Message::new(&message, &split_fields);
             let report = Report::of(&message).unwrap();
             let get = |tag| slow.get(tag).unwrap_or_default();
-            prop_assert_eq!(Some(report.seq), slow.number(34));
+            prop_assert_eq!(Some(report.header.seq), slow.number(34));
             prop_assert_eq!(
-                (report.id, report.original_id, report.sender, report.target),
+                (report.id, report.original_id, report.header.sender, report.header.target),
                 (get(11), get(41), get(49), get(56))
             );
             prop_assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::{Session, State};
 use crate::encode::{Body, seal};
-use crate::hot::{Form, Report};
+use crate::hot::{Form, Header};
 use crate::store::Store;
 use crate::tag;
 use std::io;
@@ -44,17 +44,17 @@ impl<S: Store> Session<S> {
     /// # Errors
     /// If the store fails: the session must end.
     #[inline]
-    pub fn take_hot(&mut self, report: &Report<'_>, steady_ns: u64) -> io::Result<bool> {
+    pub fn take_hot(&mut self, header: &Header<'_>, steady_ns: u64) -> io::Result<bool> {
         let is_plain = self.state == State::Active
             && self.read == self.inbound.len()
             && self.gap.is_none()
-            && report.seq == self.store.next_in()
-            && report.begin_string == self.dictionary.begin_string().as_bytes()
-            && report.sender == self.settings.target.as_bytes()
-            && report.target == self.settings.sender.as_bytes()
-            && !report.is_poss_dup;
+            && header.seq == self.store.next_in()
+            && header.begin_string == self.dictionary.begin_string().as_bytes()
+            && header.sender == self.settings.target.as_bytes()
+            && header.target == self.settings.sender.as_bytes()
+            && !header.is_poss_dup;
         if is_plain {
-            self.store.set_next_in(report.seq + 1)?;
+            self.store.set_next_in(header.seq + 1)?;
             self.received_ns = steady_ns;
             self.test_sent_ns = None;
         }

@@ -2,7 +2,7 @@
 
 use fix::dictionary::Dictionary;
 use fix::frame::{Framed, next};
-use fix::hot::{Form, Report};
+use fix::hot::{Form, Header, Report};
 use fix::session::{Event, Now, Role, Session, Settings};
 use fix::store::{MemoryStore, Store};
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ proptest! {
         let (mut got, mut answers) = (Vec::new(), Vec::new());
         for (message, reads_hot) in messages(&out).iter().zip(reads_hot.iter().cycle()) {
             let report = Report::of(message).unwrap();
-            if *reads_hot && other.take_hot(&report, 9).unwrap() {
+            if *reads_hot && other.take_hot(&report.header, 9).unwrap() {
                 got.push(String::from_utf8_lossy(report.reference).into_owned());
                 continue;
             }
@@ -106,7 +106,7 @@ fn a_lost_hot_message_is_filled_as_a_gap() {
     };
     send(&mut one, &mut Vec::new());
     send(&mut one, &mut first);
-    assert!(!other.take_hot(&Report::of(&first).unwrap(), 0).unwrap(), "one is missing");
+    assert!(!other.take_hot(&Header::of(&first).unwrap(), 0).unwrap(), "one is missing");
     other.receive(&first);
     assert!(other.poll(NOW, &mut out).unwrap().is_none());
     one.receive(&out);
@@ -118,7 +118,7 @@ fn a_lost_hot_message_is_filled_as_a_gap() {
     assert!(other.poll(NOW, &mut out).unwrap().is_none());
     let mut next = Vec::new();
     send(&mut one, &mut next);
-    let report = Report::of(&next).unwrap();
+    let report = Header::of(&next).unwrap();
     assert!(other.take_hot(&report, 0).unwrap());
     assert!(!other.take_hot(&report, 0).unwrap(), "its number has come");
 }
@@ -129,15 +129,15 @@ fn a_message_of_another_session_or_a_duplicate_is_left_to_the_session() {
     let mut form = form(&one);
     let mut bytes = Vec::new();
     form.fill(&mut bytes, 2, NOW.utc_ns, &[b"0001"]);
-    let fine = Report::of(&bytes).unwrap();
-    for report in [
-        Report { sender: b"X", ..fine },
-        Report { target: b"X", ..fine },
-        Report { begin_string: b"FIX.4.2", ..fine },
-        Report { is_poss_dup: true, ..fine },
-        Report { seq: 3, ..fine },
+    let fine = Header::of(&bytes).unwrap();
+    for header in [
+        Header { sender: b"X", ..fine },
+        Header { target: b"X", ..fine },
+        Header { begin_string: b"FIX.4.2", ..fine },
+        Header { is_poss_dup: true, ..fine },
+        Header { seq: 3, ..fine },
     ] {
-        assert!(!other.take_hot(&report, 0).unwrap(), "{report:?}");
+        assert!(!other.take_hot(&header, 0).unwrap(), "{header:?}");
     }
     // Half a message waits in the session.
     other.receive(b"8=FIX");

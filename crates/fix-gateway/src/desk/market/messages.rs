@@ -2,13 +2,15 @@
 
 use super::book::{Action, Applied, Book, Entry};
 use super::request::{Kind, Refusal};
-use super::{Market, Subscription};
+use super::{Market, Subscription, of};
 use crate::desk::Desk;
 use crate::desk::report::put_decimal;
 use fix::encode::Body;
-use fix::session::Now;
+use fix::session::{Now, Session};
+use fix::store::FileStore;
+use fix::tag;
 use std::io;
-use wire::market_data::Trade;
+use wire::market_data::{TickStamps, Trade};
 use wire::request::Side;
 
 /// Entries of one MarketDataIncrementalRefresh; the next one begins another.
@@ -78,6 +80,29 @@ impl Subscription {
         body.time_of_day(273, trade.time_ms.unsigned_abs() * 1_000_000);
     }
 
+    /// Sends its increments so far; with the number and the stamps of a tick that they end.
+    fn send(
+        &mut self,
+        session: &mut Session<FileStore>,
+        to_client: &mut Vec<u8>,
+        tick: Option<(u64, TickStamps)>,
+        now: Now,
+    ) -> io::Result<()> {
+        let (entries, count) = &mut self.entries;
+        session.send_once("X", now, to_client, |body| {
+            body.text(262, &self.id).number(268, *count as u64).encoded(entries);
+            if let Some((number, [intended_ns, acknowledged_ns, published_ns])) = tick {
+                body.number(tag::TICK_NUMBER, number)
+                    .number(tag::TICK_INTENDED_NS, intended_ns)
+                    .number(tag::TICK_ACKNOWLEDGED_NS, acknowledged_ns)
+                    .number(tag::TICK_PUBLISHED_NS, published_ns);
+            }
+        })?;
+        entries.clear();
+        *count = 0;
+        Ok(())
+    }
+
     /// A whole snapshot.
     fn put_snapshot(&self, body: &mut Body<'_>, book: &Book) {
         let mut entries = Vec::new();
@@ -117,12 +142,23 @@ impl Desk {
     fn send_increments(&mut self, at_least: usize, now: Now) -> io::Result<()> {
         let Desk { market, session, to_client, .. } = self;
         for one in market.subscriptions.iter_mut().filter(|one| one.entries.1 >= at_least) {
-            let (entries, count) = &mut one.entries;
-            session.send_once("X", now, to_client, |body| {
-                body.text(262, &one.id).number(268, *count as u64).encoded(entries);
-            })?;
-            entries.clear();
-            *count = 0;
+            one.send(session, to_client, None, now)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a tick for the subscriptions of a symbol that want its stamps: also if none of the
+    /// prices that they see has changed.
+    pub(super) fn end_tick(
+        &mut self,
+        symbol: &str,
+        tick: (u64, TickStamps),
+        now: Now,
+    ) -> io::Result<()> {
+        let Desk { market, session, to_client, .. } = self;
+        let of_symbol = of(&mut market.subscriptions, symbol);
+        for one in of_symbol.filter(|one| one.is_stamped && !one.is_stale) {
+            one.send(session, to_client, Some(tick), now)?;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ use request::{DUPLICATE_ID, Kind, NO_ROOM, Types};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use wire::frame::FrameError;
-use wire::market_data::{MarketData, decode_market_data};
+use wire::market_data::{MarketData, decode_level, decode_market_data};
 use wire::reader::{Message as Frame, MessageReader};
 use wire::reply::{Reply, decode_reply};
 use wire::request::{Channel, encode_subscribe};
@@ -56,6 +56,8 @@ struct Subscription {
     kind: Kind,
     depth: usize,
     types: Types,
+    /// Whether the last increment of a tick carries the exchange's stamps.
+    is_stamped: bool,
     /// Whether its first snapshot was sent.
     has_begun: bool,
     /// Whether a whole snapshot is to be sent again.
@@ -86,15 +88,22 @@ impl Market {
         *self = Market { subscriptions, ..Market::default() };
     }
 
-    /// Has the exchange send a symbol's book and trades.
-    fn ask(&mut self, symbol: &str) {
+    /// Has the exchange send a symbol's book and trades, or stamp a book that it sends already.
+    fn ask(&mut self, symbol: &str, is_stamped: bool) {
+        let is_new = !self.books.contains_key(symbol);
+        if !is_new && !is_stamped {
+            return;
+        }
         let channel = |name: &'static str| Channel {
             instrument_code: Some(symbol.to_owned().into()),
             ..Channel::named(name)
         };
-        let channels = [channel(BOOK), channel(TRADES)];
+        let channels =
+            [Channel { stamps: is_stamped.then_some(true), ..channel(BOOK) }, channel(TRADES)];
         put_frame(&mut self.to_exchange, |out| encode_subscribe(out, &channels));
-        self.books.insert(symbol.to_owned(), None);
+        if is_new {
+            self.books.insert(symbol.to_owned(), None);
+        }
         self.asked.push_back(symbol.to_owned());
     }
 
@@ -134,7 +143,7 @@ impl Desk {
     }
 
     fn market_data_changed(&mut self, request: MarketDataRequest) -> Result<(), Refusal> {
-        let MarketDataRequest { id, kind, depth, types, symbols } = request;
+        let MarketDataRequest { id, kind, depth, types, is_stamped, symbols } = request;
         let market = &mut self.market;
         let is_known = market.subscriptions.iter().any(|one| one.id == id);
         if kind == Kind::End {
@@ -151,15 +160,14 @@ impl Desk {
             return Err((NO_ROOM, no_room()));
         }
         for symbol in symbols {
-            if !market.books.contains_key(&symbol) {
-                market.ask(&symbol);
-            }
+            market.ask(&symbol, is_stamped);
             market.subscriptions.push(Subscription {
                 id: id.clone(),
                 symbol,
                 kind,
                 depth,
                 types,
+                is_stamped,
                 has_begun: false,
                 is_stale: true,
                 entries: (Vec::new(), 0),
@@ -176,25 +184,34 @@ impl Desk {
         let framing = |error: FrameError| io::Error::other(error);
         while let Some(received) = reader.next().map_err(framing)? {
             match received.message {
-                Frame::Text(text) => match decode_reply(text).map_err(io::Error::other)? {
-                    Reply::Other { .. } => {
-                        let data = decode_market_data(text).map_err(io::Error::other)?;
-                        self.market_event(&data, now)?;
-                    }
-                    Reply::Subscriptions(_) => drop(self.market.asked.pop_front()),
-                    Reply::Error { reason } => {
-                        let symbol = self.market.asked.pop_front().unwrap_or_default();
-                        for id in self.market.forget(&symbol) {
-                            self.market_data_reject(&id, (NO_ROOM, reason.to_string()), now)?;
-                        }
-                    }
-                    _ => {}
+                Frame::Text(text) => match decode_level(text).map_err(io::Error::other)? {
+                    Some(level) => self.market_event(&MarketData::Level(level), now)?,
+                    None => self.market_reply(text, now)?,
                 },
                 Frame::Close { .. } => return Err(io::ErrorKind::ConnectionAborted.into()),
                 Frame::Binary(_) | Frame::Ping(_) | Frame::Pong(_) => {}
             }
         }
         self.send_market_data(now)
+    }
+
+    /// A message that is no `BOOK`.
+    fn market_reply(&mut self, text: &[u8], now: Now) -> io::Result<()> {
+        match decode_reply(text).map_err(io::Error::other)? {
+            Reply::Other { .. } => {
+                let data = decode_market_data(text).map_err(io::Error::other)?;
+                self.market_event(&data, now)?;
+            }
+            Reply::Subscriptions(_) => drop(self.market.asked.pop_front()),
+            Reply::Error { reason } => {
+                let symbol = self.market.asked.pop_front().unwrap_or_default();
+                for id in self.market.forget(&symbol) {
+                    self.market_data_reject(&id, (NO_ROOM, reason.to_string()), now)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The connection for market data can't be made, or has ended: so have all subscriptions.
@@ -220,10 +237,14 @@ impl Desk {
             MarketData::Level(level) => {
                 let book = books.get_mut(&*level.instrument_code).and_then(Option::as_mut);
                 let Some(book) = book else { return Ok(()) };
-                let applied = book.apply(level.side, level.price, level.amount);
-                let Some(applied) = applied else { return Ok(()) };
-                of(subscriptions, &level.instrument_code)
-                    .for_each(|one| one.changed(book, &applied));
+                if let Some(applied) = book.apply(level.side, level.price, level.amount) {
+                    of(subscriptions, &level.instrument_code)
+                        .for_each(|one| one.changed(book, &applied));
+                }
+                if let Some(stamps) = level.stamps {
+                    let tick = (level.feed_sequence, stamps);
+                    self.end_tick(&level.instrument_code, tick, now)?;
+                }
             }
             MarketData::Trade(trade) => {
                 of(subscriptions, &trade.instrument_code).for_each(|one| one.traded(trade));

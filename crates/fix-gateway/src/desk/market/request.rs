@@ -3,6 +3,7 @@
 use super::book::MARKET_DEPTH_MAX;
 use super::{SUBSCRIPTIONS_MAX, Securities};
 use fix::message::{Message, number};
+use fix::tag;
 
 /// The kind of a request: SubscriptionRequestType (263).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub(crate) struct MarketDataRequest {
     /// Prices of each side.
     pub(super) depth: usize,
     pub(super) types: Types,
+    /// TickStamps (8016).
+    pub(super) is_stamped: bool,
     pub(super) symbols: Vec<String>,
 }
 
@@ -80,6 +83,12 @@ fn read(
         }
         _ => Kind::Snapshot,
     };
+    let is_stamped = message.is_set(tag::TICK_STAMPS);
+    if is_stamped && kind != (Kind::Updates { refreshes: false }) {
+        let why = "TickStamps (8016) needs SubscriptionRequestType (263) 1 and MDUpdateType (265) \
+                   1: increments carry them";
+        return Err((BAD_UPDATE_TYPE, why.to_owned()));
+    }
     let depth = match message.get(264).and_then(number) {
         Some(0) => MARKET_DEPTH_MAX,
         Some(depth @ 1..) if depth <= MARKET_DEPTH_MAX as u64 => depth as usize,
@@ -108,5 +117,5 @@ fn read(
             return Err((NO_ROOM, super::no_room()));
         }
     }
-    Ok(MarketDataRequest { id: id.to_owned(), kind, depth, types, symbols })
+    Ok(MarketDataRequest { id: id.to_owned(), kind, depth, types, is_stamped, symbols })
 }

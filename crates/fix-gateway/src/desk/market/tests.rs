@@ -4,14 +4,19 @@ use super::*;
 use fix::dictionary::Dictionary;
 use fix::session::{Event, Role, Session, Settings};
 use fix::store::MemoryStore;
+use fix::tag;
+use std::path::Path;
 use std::sync::Arc;
 use wire::frame::{Opcode, write_frame_with};
-use wire::market_data::{Gap, Level, encode_book_snapshot, encode_gap, encode_level};
+use wire::market_data::{Gap, Level, TickStamps, encode_book_snapshot, encode_gap, encode_level};
 use wire::reader::{FrameLimits, Role as Side};
 use wire::reply::{Subscriptions, encode_error, encode_subscriptions};
 use wire::{Decimal, request};
 
 const NOW: Now = Now { steady_ns: 1, utc_ns: 1_790_000_000_000_000_000 };
+
+/// Writes a message of the exchange.
+type Encode = fn(&mut Vec<u8>);
 
 /// Both ends of a session without sockets, logged on.
 struct Ends {
@@ -68,17 +73,29 @@ impl Ends {
     }
 
     fn asks(&mut self, id: &str) {
-        let mut out = Vec::new();
-        let fill = |body: &mut fix::encode::Body<'_>| {
+        self.requests(|body| {
             body.text(262, id).number(263, 1).number(264, 0).number(265, 1);
             body.number(267, 2).number(269, 0).number(269, 2).number(146, 1).text(55, "BTC");
-        };
+        });
+    }
+
+    /// Asks for bids and offers with stamps, of so many prices.
+    fn asks_for_ticks(&mut self, id: &str, depth: u64, update_type: u64) {
+        self.requests(|body| {
+            body.text(262, id).number(263, 1).number(264, depth).number(265, update_type);
+            body.number(267, 2).number(269, 0).number(269, 1).number(146, 1).text(55, "BTC");
+            body.flag(tag::TICK_STAMPS, true);
+        });
+    }
+
+    fn requests(&mut self, fill: impl FnOnce(&mut fix::encode::Body<'_>)) {
+        let mut out = Vec::new();
         self.client.send("V", NOW, &mut out, fill).unwrap();
         assert_eq!(self.desk.client(&out, NOW).unwrap(), None);
     }
 
     /// The exchange sends these in one go.
-    fn exchange(&mut self, messages: &[fn(&mut Vec<u8>)]) -> io::Result<()> {
+    fn exchange(&mut self, messages: &[Encode]) -> io::Result<()> {
         let mut bytes = Vec::new();
         for message in messages {
             write_frame_with(&mut bytes, Opcode::Text, None, message);
@@ -99,14 +116,24 @@ fn snapshot(out: &mut Vec<u8>) {
 }
 
 fn level(out: &mut Vec<u8>) {
+    price(out, request::Side::Buy, (98, 5), 2, None);
+}
+
+fn price(
+    out: &mut Vec<u8>,
+    side: request::Side,
+    (price, amount): (i64, i64),
+    feed_sequence: u64,
+    stamps: Option<TickStamps>,
+) {
     let level = Level {
         instrument_code: "BTC".into(),
-        side: request::Side::Buy,
-        price: whole(98),
-        amount: whole(5),
-        feed_sequence: 2,
+        side,
+        price: whole(price),
+        amount: whole(amount),
+        feed_sequence,
         time_ms: 0,
-        stamps: None,
+        stamps,
     };
     encode_level(out, &level);
 }
@@ -162,5 +189,75 @@ fn a_subscription_that_the_exchange_rejects_ends() {
     ends.desk.market_data_gone(NOW).unwrap();
     let gone = ends.sent();
     assert!(gone.len() == 1 && gone[0].starts_with("Y 262=a|58="), "{gone:?}");
+    assert!(!ends.desk.market.is_wanted());
+}
+
+/// The messages of a stamped subscription: a tick of two prices, one that comes in two reads, two
+/// in one read, one that changes nothing.
+fn of_ticks(ends: &mut Ends) -> Vec<u8> {
+    use request::Side::{Buy, Sell};
+    let mut all = Vec::new();
+    ends.asks_for_ticks("ticks", 0, 1);
+    let reads: [&[Encode]; 6] = [
+        &[subscribed, snapshot],
+        &[
+            |out| price(out, Buy, (98, 5), 2, None),
+            |out| price(out, Buy, (99, 0), 3, Some([11, 12, 13])),
+        ],
+        &[|out| price(out, Sell, (101, 3), 4, None)],
+        &[|out| price(out, Sell, (102, 1), 5, Some([21, 0, 23]))],
+        &[
+            |out| price(out, Buy, (98, 7), 6, Some([31, 32, 33])),
+            |out| price(out, Sell, (101, 1), 7, Some([41, 42, 43])),
+        ],
+        &[|out| price(out, Buy, (50, 0), 9, Some([51, 52, 53]))],
+    ];
+    for read in reads {
+        ends.exchange(read).unwrap();
+        all.extend_from_slice(&ends.desk.to_client);
+        ends.sent();
+    }
+    all
+}
+
+/// The client of this test is the trader's decoder, in the crate `trader`.
+#[test]
+fn stamps_end_a_tick() {
+    let bytes = of_ticks(&mut Ends::new());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/vectors/fix_ticks.txt");
+    let text = String::from_utf8(bytes).unwrap().replace("8=FIX", "\n8=FIX").replace('\x01', "|");
+    let text = format!("{}\n", text.trim_start());
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(&path).unwrap());
+}
+
+/// A tick ends for each subscription in its own way, and for those without stamps as before.
+#[test]
+fn a_tick_outside_of_the_view_ends_too() {
+    let mut ends = Ends::new();
+    ends.asks("plain");
+    ends.exchange(&[subscribed, snapshot]).unwrap();
+    assert_eq!(ends.sent().len(), 1);
+    ends.asks_for_ticks("ticks", 1, 1);
+    ends.exchange(&[subscribed]).unwrap();
+    assert_eq!(ends.sent(), ["W 262=ticks|55=BTC|268=1|269=0|270=99|271=2"]);
+    ends.exchange(&[|out| price(out, request::Side::Buy, (98, 5), 8, Some([1, 2, 3]))]).unwrap();
+    assert_eq!(
+        ends.sent(),
+        [
+            "X 262=ticks|268=0|8017=8|8018=1|8019=2|8020=3",
+            "X 262=plain|268=1|279=0|269=0|55=BTC|270=98|271=5",
+        ]
+    );
+}
+
+#[test]
+fn whole_snapshots_carry_no_stamps() {
+    let mut ends = Ends::new();
+    ends.asks_for_ticks("ticks", 0, 0);
+    let [rejected] = &ends.sent()[..] else { panic!("one message") };
+    assert!(rejected.starts_with("Y 262=ticks|281=6|58=TickStamps (8016) needs"), "{rejected}");
     assert!(!ends.desk.market.is_wanted());
 }

@@ -56,10 +56,10 @@ fn made_of_its_fields(bytes: &[u8], begin_string: &[u8], message: Message<'_>) {
 /// A field that is read without a dictionary is the message's, unless the message has it twice.
 fn hot_is_slow(report: &Report<'_>, message: Message<'_>) {
     let hot = [
-        (8, report.begin_string),
-        (35, report.msg_type),
-        (49, report.sender),
-        (56, report.target),
+        (8, report.header.begin_string),
+        (35, report.header.msg_type),
+        (49, report.header.sender),
+        (56, report.header.target),
         (150, report.exec_type),
         (11, report.id),
         (41, report.original_id),

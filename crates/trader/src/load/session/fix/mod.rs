@@ -198,7 +198,7 @@ impl OrderProtocol for Fix {
         let Some(LoggedOn { session, .. }) = session else { return Ok(None) };
         let bytes = message.len();
         if let Some(report) = Report::of(message)
-            && session.take_hot(&report, first_byte_ns).map_err(|error| error.to_string())?
+            && session.take_hot(&report.header, first_byte_ns).map_err(|error| error.to_string())?
         {
             let reply = self.replies.meaning(&report);
             return Ok(Some(ReceivedReply { reply, first_byte_ns, bytes }));

@@ -22,7 +22,7 @@ impl Replies {
     /// An order of a load rests until its cancel: anything else is unexpected.
     #[inline]
     pub(super) fn meaning(&mut self, report: &Report<'_>) -> Reply {
-        let (id, which) = match (report.msg_type, report.exec_type) {
+        let (id, which) = match (report.header.msg_type, report.exec_type) {
             (b"8", b"0") => (report.id, Some(Message::Order)),
             (b"8", b"4") if !report.original_id.is_empty() => {
                 (report.original_id, Some(Message::Cancel))
@@ -108,7 +108,7 @@ fn in_words(report: &Report<'_>) -> String {
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     format!(
         "a message of type {}, ExecType {}, about order {}: {}",
-        text(report.msg_type),
+        text(report.header.msg_type),
         text(report.exec_type),
         text(report.id),
         text(report.text)
