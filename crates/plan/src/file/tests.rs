@@ -291,6 +291,20 @@ fn errors_say_what_why_and_what_to_try() {
     assert!(error.to_string().contains("there is no \"rat\" in load.rat"), "{error}");
 }
 
+#[test]
+fn market_data_over_fix_needs_its_port() {
+    let error = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Scenario::find("tick-dialects", &sets).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(error(&[]), Ok(()));
+    expect!["subject.fix.feed = fix: an exchange that runs already does not say its FIX port; name it with feed.fix_address"]
+        .assert_eq(&error(&["exchange.start=false"]).unwrap_err());
+    assert_eq!(error(&["exchange.start=false", "feed.fix_address=exchange.test:9880"]), Ok(()));
+    expect!["subject.fix.feed = fix: an exchange accepts fix over sockets of the kernel; set exchange.backend to spin"]
+        .assert_eq(&error(&["network=veth", "exchange.backend=af_xdp"]).unwrap_err());
+}
+
 /// It would send JSON to the FIX port, or FIX to the other.
 #[test]
 fn an_exchange_that_runs_is_asked_for_fix_alone() {

@@ -9,7 +9,7 @@ use crate::segments::{FEED_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
 use crate::tables::strategy::StrategyName;
 use crate::tables::subject::Subject;
-use crate::tables::ticks::{FeedDialect, Pace, TRACE_MAX, json_limit};
+use crate::tables::ticks::{FeedDialect, Pace, TRACE_MAX, price_limit};
 use clock::schedule::Arrival;
 use record::tick::{INTERVALS, STAGES};
 
@@ -116,7 +116,8 @@ impl Measurement for Ticks {
              or exchange.backend=spin"
         );
         require(stamps, "load.stamp_every", every, why)?;
-        Ok(check_json(scenario, subject)?)
+        check_prices(scenario, subject)?;
+        check_fix(scenario, subject)
     }
 
     fn words(&self) -> Words {
@@ -135,12 +136,12 @@ impl Measurement for Ticks {
     }
 }
 
-/// Checks that a subject that follows JSON is asked for what it can do.
-fn check_json(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> {
-    if subject.feed != FeedDialect::Json {
+/// Checks that a subject that follows JSON or FIX is asked for what it can do.
+fn check_prices(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> {
+    if subject.feed == FeedDialect::Sbe {
         return Ok(());
     }
-    let limit = json_limit([
+    let limit = price_limit([
         scenario.feed.hold_us > 0,
         scenario.feed.harm().is_some(),
         scenario.strategy.name == StrategyName::MarketMaking,
@@ -149,7 +150,22 @@ fn check_json(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> 
         scenario.exchange.delivery_window_us > 0,
         backend::is_below(&subject.backend),
     ]);
-    require(limit.is_none(), &checks::key_of(subject, "feed"), "json", limit.unwrap_or_default())
+    let (key, name) = (checks::key_of(subject, "feed"), subject.feed.name());
+    require(limit.is_none(), &key, name, limit.unwrap_or_default())
+}
+
+/// FIX has a port of its own, over sockets of the kernel.
+fn check_fix(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+    if subject.feed != FeedDialect::Fix {
+        return Ok(());
+    }
+    let (key, name) = (checks::key_of(subject, "feed"), subject.feed.name());
+    let Scenario { exchange, feed, .. } = scenario;
+    let why = "an exchange accepts fix over sockets of the kernel; set exchange.backend to spin";
+    require(!backend::is_below(&exchange.backend), &key, name, why)?;
+    let why = "an exchange that runs already does not say its FIX port; name it with \
+               feed.fix_address";
+    Ok(require(exchange.start || !feed.fix_address.is_empty(), &key, name, why)?)
 }
 
 /// The time between two bursts of ticks; 0 where ticks don't arrive in bursts.

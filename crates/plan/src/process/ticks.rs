@@ -9,7 +9,7 @@ use crate::tables::load::{check_instrument, check_seconds};
 use crate::tables::one_way::OneWay;
 use crate::tables::strategy::{StrategyName, StrategyPlan};
 use crate::tables::ticks::{
-    DATAGRAM_BYTES_MAX, FeedDialect, HOLD_US_MAX, RECEIVE_BUFFER_BYTES_MAX, json_limit,
+    DATAGRAM_BYTES_MAX, FeedDialect, HOLD_US_MAX, RECEIVE_BUFFER_BYTES_MAX, price_limit,
 };
 use crate::trust::Trust;
 use clock::Clock;
@@ -97,8 +97,12 @@ pub struct TickPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FeedPlan {
-    /// Its dialect. With JSON only `kernel_stamps` and `levels_max` of what follows mean anything.
+    /// Its dialect. With JSON and FIX only `address`, `kernel_stamps` and `levels_max` of what
+    /// follows mean anything.
     pub dialect: FeedDialect,
+    /// For FIX: `HOST:PORT` at which the exchange accepts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
     /// `IP:PORT` that the trader binds and, for unicast, names to the exchange; port 0: any free
     /// one.
     pub listen: SocketAddr,
@@ -127,6 +131,7 @@ impl Default for FeedPlan {
     fn default() -> FeedPlan {
         FeedPlan {
             dialect: FeedDialect::Sbe,
+            address: None,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             multicast: None,
             receive_buffer_bytes: 8 << 20,
@@ -232,8 +237,9 @@ impl TickPlan {
             let bytes = 1..=DATAGRAM_BYTES_MAX as u64;
             within("raw.datagram_bytes", raw.datagram_bytes, bytes, "{} bytes")?;
         }
-        if self.feed.dialect == FeedDialect::Json {
-            let limit = json_limit([
+        let dialect = self.feed.dialect;
+        if dialect != FeedDialect::Sbe {
+            let limit = price_limit([
                 self.feed.hold_ns > 0,
                 !self.feed.inject.is_none(),
                 self.strategy.name == StrategyName::MarketMaking,
@@ -242,8 +248,11 @@ impl TickPlan {
                 false,
                 backend::is_below(&self.backend),
             ]);
-            require(limit.is_none(), "feed.dialect", "json", limit.unwrap_or_default())?;
+            require(limit.is_none(), "feed.dialect", dialect.name(), limit.unwrap_or_default())?;
         }
+        let has_address = dialect != FeedDialect::Fix || self.feed.address.is_some();
+        let why = "name the exchange's FIX port with feed.address";
+        require(has_address, "feed.dialect", dialect.name(), why)?;
         self.strategy.check()
     }
 }
@@ -323,6 +332,11 @@ mod tests {
         assert!(bad(|plan| plan.strategy.requote_ticks = 0.0).contains("0.001"));
         let json = bad(|plan| plan.feed.dialect = FeedDialect::Json);
         assert!(json.contains("feed.dialect = json: an audit log"), "{json}");
+        let fix = bad(|plan| {
+            plan.audit = None;
+            plan.feed.dialect = FeedDialect::Fix;
+        });
+        assert!(fix.contains("feed.dialect = fix: name the exchange's FIX port"), "{fix}");
         let raw = RawPlan { datagram_bytes: 0, order_bytes: 1, reply_bytes: 1, bare: false };
         assert!(
             bad(|plan| {

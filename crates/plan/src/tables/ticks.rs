@@ -104,6 +104,8 @@ pub enum FeedDialect {
     Sbe,
     /// JSON in WebSocket text frames, price by price.
     Json,
+    /// FIX 4.4 at the exchange's FIX port, price by price.
+    Fix,
 }
 
 impl FeedDialect {
@@ -112,28 +114,31 @@ impl FeedDialect {
         match self {
             FeedDialect::Sbe => "sbe",
             FeedDialect::Json => "json",
+            FeedDialect::Fix => "fix",
         }
     }
 }
 
-/// Limits of a trader that follows JSON, each with its remedy, in the order of [`json_limit`].
-const JSON_LIMITS: [&str; 7] = [
+/// Limits of a trader that follows prices over a connection, each with its remedy, in the order of
+/// [`price_limit`].
+const PRICE_LIMITS: [&str; 7] = [
     "only datagrams can be held; set feed.hold_us = 0",
     "only datagrams can be harmed; leave feed.inject out",
-    "a market maker needs to know its own orders in the book, and JSON shows prices alone; set \
+    "a market maker needs to know its own orders in the book, and this feed shows prices alone; set \
      strategy.name = \"trigger\"",
-    "an audit log numbers ticks by the feed of orders, and JSON has the numbers of prices; set \
+    "an audit log numbers ticks by the feed of orders, and this one has the numbers of prices; set \
      audit.enabled = false",
     "the kernel stamps the departure of datagrams only; set load.stamp_every = 0",
     "orders name the tick that they answer by the feed of orders; set \
      exchange.delivery_window_us = 0",
-    "market data as JSON comes over a socket of the kernel; set the backend to spin",
+    "this market data comes over a socket of the kernel; set the backend to spin",
 ];
 
-/// The reason why a trader can't follow JSON, if there is one: by a hold, harm to datagrams, a
-/// market maker, an audit log, stamps of departures, a delivery window, a backend below the kernel.
-pub fn json_limit(asked: [bool; 7]) -> Option<&'static str> {
-    JSON_LIMITS.into_iter().zip(asked).find_map(|(why, is_asked)| is_asked.then_some(why))
+/// The reason why a trader can't follow JSON or FIX, if there is one: by a hold, harm to datagrams,
+/// a market maker, an audit log, stamps of departures, a delivery window, a backend below the
+/// kernel.
+pub fn price_limit(asked: [bool; 7]) -> Option<&'static str> {
+    PRICE_LIMITS.into_iter().zip(asked).find_map(|(why, is_asked)| is_asked.then_some(why))
 }
 
 /// `[feed]` of a scenario.
@@ -152,6 +157,8 @@ pub struct Feed {
     pub kernel_stamps: bool,
     /// How long after its publication the trader hands a tick on to its strategy, us; 0: at once.
     pub hold_us: u64,
+    /// `HOST:PORT` at which an exchange that runs already accepts FIX; one that is started says it.
+    pub fix_address: String,
     /// Damage to datagrams as the trader receives them.
     pub inject: DatagramHarm,
 }
@@ -165,6 +172,7 @@ impl Default for Feed {
             receive_buffer_bytes: 8 << 20,
             kernel_stamps: true,
             hold_us: 0,
+            fix_address: String::new(),
             inject: DatagramHarm::default(),
         }
     }

@@ -129,8 +129,12 @@ impl Launch<'_> {
                 (None, Ready { address, ..Ready::default() })
             }
         };
-        // An exchange is asked for one of them at most.
-        if let Some(port) = ready.fix.take().or(ready.sbe_udp.take()) {
+        // Orders come over one port; that of FIX may be for market data alone.
+        let orders = match self.entrant.dialect {
+            Dialect::Fix => ready.fix.take(),
+            _ => ready.sbe_udp.take(),
+        };
+        if let Some(port) = orders {
             ready.address = port;
         }
         let stack = ready.stack.as_ref().map(|stack| format!("exchange: {stack}"));

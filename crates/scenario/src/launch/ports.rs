@@ -1,14 +1,17 @@
 //! Ports of an exchange beside its own: that of FIX, and that of SBE over UDP.
 
+use crate::conduct::Entrant;
 use crate::launch::Launch;
 use plan::process::exchange::FixPlan;
 use plan::tables::subject::Dialect;
+use plan::tables::ticks::FeedDialect;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 impl Launch<'_> {
     pub(super) fn speaks_fix(&self) -> bool {
-        self.entrant.dialect == Dialect::Fix && !self.entrant.is_floor
+        let Entrant { dialect, feed, is_floor, .. } = self.entrant;
+        (*dialect == Dialect::Fix || *feed == FeedDialect::Fix) && !is_floor
     }
 
     /// The FIX thread has the core behind the gateways'.

@@ -12,6 +12,7 @@ use plan::measure::CORES_PAIRED_MAX;
 use plan::scenario::Measure;
 use plan::scenario::Scenario;
 use plan::tables::subject::{Dialect, Subject};
+use plan::tables::ticks::FeedDialect;
 use record::machine::FixedFacts;
 use record::text::counted;
 use std::collections::{BTreeSet, HashSet};
@@ -184,7 +185,9 @@ fn side_threads(scenario: &Scenario) -> usize {
 }
 
 fn has_fix(scenario: &Scenario) -> bool {
-    scenario.subject.iter().any(|subject| subject.dialect == Dialect::Fix)
+    let speaks =
+        |subject: &Subject| subject.dialect == Dialect::Fix || subject.feed == FeedDialect::Fix;
+    scenario.subject.iter().any(speaks)
 }
 
 /// A warning that only `placed` of them have a core of their own.

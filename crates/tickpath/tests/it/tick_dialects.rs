@@ -1,12 +1,14 @@
-//! Ticks as SBE over UDP and as JSON over a WebSocket, through whole processes: judged alike, in
-//! one record, and a delay or a loss of either shows where it belongs.
+//! Ticks as SBE over UDP, as JSON over a WebSocket and as FIX, through whole processes: judged
+//! alike, in one record, and a delay or a loss of any shows where it belongs.
 
 use crate::support::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
 
-const SUBJECTS: [&str; 2] = ["subject.sbe.backend=block", "subject.json.backend=block"];
+const NAMES: [&str; 3] = ["sbe", "json", "fix"];
+const SUBJECTS: [&str; 3] =
+    ["subject.sbe.backend=block", "subject.json.backend=block", "subject.fix.backend=block"];
 
 fn run(out: &Path, sets: &[&str]) -> (Output, Value) {
     let mut command = tickpath();
@@ -27,7 +29,7 @@ fn stage(record: &Value, subject: &str, name: &str, figure: &str) -> u64 {
 
 #[track_caller]
 fn held(record: &Value, done: &Output, names: &[&str]) {
-    for subject in ["sbe", "json"] {
+    for subject in NAMES {
         for name in names {
             let rule = rule(record, &format!("{subject}.{name}"));
             assert_eq!(rule["verdict"], "held", "{rule}: {}", text(&done.stdout));
@@ -36,19 +38,19 @@ fn held(record: &Value, done: &Output, names: &[&str]) {
 }
 
 #[test]
-fn both_dialects_are_measured_alike() {
+fn all_dialects_are_measured_alike() {
     let out = tempfile::tempdir().unwrap();
     let (done, record) = run(out.path(), &["floor_seconds=0.3"]);
     let rules = ["complete", "replies", "recorded", "accepted", "flow", "ticks", "book", "orders"];
     held(&record, &done, &rules);
     held(&record, &done, &["stages", "accounted", "state"]);
-    let receive_buffer = rule(&record, "json.receive_buffer");
-    assert_eq!(receive_buffer["verdict"], "not_applicable", "{receive_buffer}");
-    assert_eq!(
-        (&subject(&record, "json")["feed"], &subject(&record, "sbe")["feed"]),
-        (&"json".into(), &Value::Null)
-    );
-    for name in ["sbe", "json"] {
+    for name in ["json", "fix"] {
+        let receive_buffer = rule(&record, &format!("{name}.receive_buffer"));
+        assert_eq!(receive_buffer["verdict"], "not_applicable", "{receive_buffer}");
+        assert_eq!(subject(&record, name)["feed"], name);
+    }
+    assert_eq!(subject(&record, "sbe")["feed"], Value::Null);
+    for name in NAMES {
         let subject = subject(&record, name);
         let tick = &subject["load"]["tick"][0];
         let samples = tick["samples"].as_u64().unwrap();
@@ -69,13 +71,14 @@ fn both_dialects_are_measured_alike() {
         ] {
             assert_eq!(count(series, kind), samples, "{name}: {series}");
         }
-        // Ticks as JSON that were read together have one stamp of the kernel, the last one's. On a
+        // Ticks over TCP that were read together have one stamp of the kernel, the last one's. On a
         // busy machine that is most of them.
         let stamped = count("network_in", "stage");
         assert!((1..=samples).contains(&stamped), "{name}: {stamped} of {samples}");
     }
     let bytes = |name| subject(&record, name)["load"]["tick"][0]["datagram_bytes"].as_u64();
     assert!(bytes("json") > bytes("sbe"), "{:?} {:?}", bytes("json"), bytes("sbe"));
+    assert!(bytes("fix") > bytes("sbe"), "{:?} {:?}", bytes("fix"), bytes("sbe"));
     // The raw ticker sends datagrams: no floor of a connection.
     let floors: Vec<&Value> = record["subjects"].as_array().unwrap().iter().collect();
     let floors = floors.iter().filter(|one| one["name"].as_str().unwrap().starts_with("floor"));
@@ -84,32 +87,34 @@ fn both_dialects_are_measured_alike() {
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
 }
 
-/// Orders of both are in TLS, and the market data of the one that has a connection for it.
+/// Orders of all are in TLS, and the market data of those that have a connection for it.
 #[test]
-fn both_dialects_are_followed_over_tls() {
+fn all_dialects_are_followed_over_tls() {
     let out = tempfile::tempdir().unwrap();
     let (done, record) = run(out.path(), &["tls=true"]);
     held(&record, &done, &["complete", "replies", "recorded", "flow", "ticks", "book", "stages"]);
-    for name in ["sbe", "json"] {
+    for name in NAMES {
         let subject = subject(&record, name);
         assert_eq!(subject["tls"], true, "{name}");
         assert_eq!(subject["load"]["tick"][0]["kernel_stamps"], "software", "{name}");
     }
 }
 
-/// The exchange spins before each write to a connection. A tick as JSON is such a write, and a
-/// datagram is none.
+/// The exchange spins before each write to a connection. A tick as JSON is such a write, also to
+/// its FIX thread, and a datagram is none.
 #[test]
-fn a_delay_of_the_exchange_is_on_the_way_of_json_alone() {
+fn a_delay_of_the_exchange_is_on_the_way_of_connections_alone() {
     let out = tempfile::tempdir().unwrap();
     let sets = ["flow.rate_per_second=10", "seconds=2", "exchange.inject.delay_us=20000"];
     let (done, record) = run(out.path(), &sets);
     held(&record, &done, &["stages", "recorded"]);
     let table = text(&done.stdout);
     // The histogram keeps three digits.
-    assert!(stage(&record, "json", "network_in", "min") >= 19_900_000, "{table}");
+    for name in ["json", "fix"] {
+        assert!(stage(&record, name, "network_in", "min") >= 19_900_000, "{name}: {table}");
+    }
     assert!(stage(&record, "sbe", "network_in", "min") < 10_000_000, "{table}");
-    for name in ["sbe", "json"] {
+    for name in NAMES {
         assert!(stage(&record, name, "network_back", "min") >= 19_900_000, "{name}: {table}");
         for other in ["ingest", "normalise", "signal", "risk", "order", "network_out"] {
             assert!(stage(&record, name, other, "min") < 10_000_000, "{name} {other}: {table}");
@@ -120,12 +125,14 @@ fn a_delay_of_the_exchange_is_on_the_way_of_json_alone() {
 /// Nothing of a stream is lost but what the exchange loses on purpose: prices are missing, and the
 /// record says so.
 #[test]
-fn json_that_the_exchange_loses_makes_the_record_void() {
+fn messages_that_the_exchange_loses_make_the_record_void() {
     let out = tempfile::tempdir().unwrap();
     let (done, record) = run(out.path(), &["exchange.inject.drop_every=10"]);
     assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
-    let book = rule(&record, "json.book");
-    assert_eq!(book["verdict"], "broken", "{book}");
+    for name in ["json", "fix"] {
+        let book = rule(&record, &format!("{name}.book"));
+        assert_eq!(book["verdict"], "broken", "{book}");
+    }
     // The datagrams are whole.
     let book = rule(&record, "sbe.book");
     assert_eq!(book["verdict"], "held", "{book}");

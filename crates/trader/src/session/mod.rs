@@ -1,6 +1,8 @@
-//! Shared by loads and tick traders: the WebSocket session and messages encoded in advance.
+//! Shared by loads and tick traders: the sessions of a WebSocket and of FIX, and messages encoded
+//! in advance.
 
 pub(crate) mod codec;
+pub(crate) mod fix;
 pub(crate) mod form;
 pub(crate) mod standing;
 pub(crate) mod web;

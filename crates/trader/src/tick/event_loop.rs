@@ -390,7 +390,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         // This takes some microseconds: not while a reply is due.
         if now_ns >= self.next_refresh_ns && self.stages.orders.unanswered() == 0 {
             self.next_refresh_ns = now_ns + REFRESH_NS;
-            self.parts.receiver.refresh_wall();
+            self.parts.receiver.look_after();
         }
         let Stages { logic, orders, .. } = &self.stages;
         let view = View {

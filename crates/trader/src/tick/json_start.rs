@@ -6,12 +6,13 @@ use crate::load::run::TraderError;
 use crate::session::web::{WebSession, nonce};
 use crate::tick::followed::json::JsonBook;
 use crate::tick::frames::FrameReceiver;
+use crate::tick::frames::web::WebFrames;
 use crate::tick::link::Link;
 use crate::tick::phase::BOOK;
 use crate::tick::prepare::{FollowedFeed, REHEARSED_MAX, SyncedBook, prepare, wrong};
 use crate::tick::receiver::TickReceiver;
 use crate::tick::rehearsal::MadeUpTicks;
-use crate::tick::rehearsal_json::JsonTicks;
+use crate::tick::rehearsal_prices::PriceTicks;
 use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
 use plan::process::ticks::TickPlan;
@@ -52,11 +53,12 @@ pub(crate) fn follow(
             _ => None,
         });
     begun.map_err(failed)?.map_err(|why| wrong(plan, why))?;
-    let frames = FrameReceiver::new(connection, web, plan.feed.kernel_stamps, clock);
-    let receiver = TickReceiver::Frames(Box::new(frames.map_err(failed)?));
+    let frames = WebFrames::new(web);
+    let receiver = FrameReceiver::new(connection, frames, plan.feed.kernel_stamps, clock);
+    let receiver = TickReceiver::Web(Box::new(receiver.map_err(failed)?));
     let rehearsed = |at_ticks| {
         let ticks: Box<dyn MadeUpTicks> =
-            Box::new(JsonTicks::new(&plan.instrument, units, at_ticks));
+            Box::new(PriceTicks::json(&plan.instrument, units, at_ticks));
         (JsonBook::new(&plan.instrument, units, REHEARSED_MAX), ticks)
     };
     let synced = SyncedBook { receiver, book, instrument: 0, units };

@@ -1,6 +1,8 @@
 //! Stage 1, ingest: where ticks come to.
 
 use crate::tick::frames::FrameReceiver;
+use crate::tick::frames::fix::FixFrames;
+use crate::tick::frames::web::WebFrames;
 use clock::wall::Wall;
 use std::os::fd::BorrowedFd;
 use transport::datagram::{Datagram, DatagramReceiver};
@@ -8,7 +10,8 @@ use transport::datagram::{Datagram, DatagramReceiver};
 /// A receiver of ticks. Never blocks.
 pub(crate) enum TickReceiver {
     Datagrams(Box<DatagramReceiver>),
-    Frames(Box<FrameReceiver>),
+    Web(Box<FrameReceiver<WebFrames>>),
+    Fix(Box<FrameReceiver<FixFrames>>),
 }
 
 impl From<DatagramReceiver> for TickReceiver {
@@ -23,7 +26,8 @@ impl TickReceiver {
     pub(crate) fn receive(&mut self, into: &mut [u8]) -> Datagram {
         match self {
             TickReceiver::Datagrams(datagrams) => datagrams.receive(into),
-            TickReceiver::Frames(frames) => frames.receive(into),
+            TickReceiver::Web(web) => web.receive(into),
+            TickReceiver::Fix(fix) => fix.receive(into),
         }
     }
 
@@ -31,7 +35,8 @@ impl TickReceiver {
     pub(crate) fn kernel_ns(&mut self) -> u64 {
         match self {
             TickReceiver::Datagrams(datagrams) => datagrams.kernel_ns(),
-            TickReceiver::Frames(frames) => frames.kernel_ns(),
+            TickReceiver::Web(web) => web.kernel_ns(),
+            TickReceiver::Fix(fix) => fix.kernel_ns(),
         }
     }
 
@@ -42,11 +47,12 @@ impl TickReceiver {
         }
     }
 
-    /// Reads the wall clock again: about once a second.
-    pub(crate) fn refresh_wall(&mut self) {
+    /// Reads the wall clock again, and keeps a session alive: about once a second.
+    pub(crate) fn look_after(&mut self) {
         match self {
             TickReceiver::Datagrams(datagrams) => datagrams.refresh_wall(),
-            TickReceiver::Frames(frames) => frames.stream.refresh_wall(),
+            TickReceiver::Web(web) => web.look_after(),
+            TickReceiver::Fix(fix) => fix.look_after(),
         }
     }
 
@@ -54,7 +60,8 @@ impl TickReceiver {
     pub(crate) fn wall(&self) -> Option<&Wall> {
         match self {
             TickReceiver::Datagrams(datagrams) => datagrams.wall(),
-            TickReceiver::Frames(frames) => frames.stream.wall(),
+            TickReceiver::Web(web) => web.stream.wall(),
+            TickReceiver::Fix(fix) => fix.stream.wall(),
         }
     }
 
@@ -62,7 +69,8 @@ impl TickReceiver {
     pub(crate) fn kernel_stamps(&self) -> &'static str {
         match self {
             TickReceiver::Datagrams(datagrams) => datagrams.kernel_stamps(),
-            TickReceiver::Frames(frames) => frames.stream.kernel_stamps(),
+            TickReceiver::Web(web) => web.stream.kernel_stamps(),
+            TickReceiver::Fix(fix) => fix.stream.kernel_stamps(),
         }
     }
 
@@ -70,7 +78,8 @@ impl TickReceiver {
     pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
         match self {
             TickReceiver::Datagrams(datagrams) => datagrams.socket(),
-            TickReceiver::Frames(frames) => Some(frames.stream.socket()),
+            TickReceiver::Web(web) => Some(web.stream.socket()),
+            TickReceiver::Fix(fix) => Some(fix.stream.socket()),
         }
     }
 
@@ -78,7 +87,7 @@ impl TickReceiver {
     pub(crate) fn datagrams(&self) -> Option<&DatagramReceiver> {
         match self {
             TickReceiver::Datagrams(datagrams) => Some(datagrams),
-            TickReceiver::Frames(_) => None,
+            TickReceiver::Web(_) | TickReceiver::Fix(_) => None,
         }
     }
 }

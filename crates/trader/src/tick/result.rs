@@ -62,7 +62,7 @@ pub(crate) struct Receiving {
 impl Receiving {
     pub(crate) fn of(receiver: &mut TickReceiver) -> Receiving {
         // So that stamps since the last reading are within the bound too.
-        receiver.refresh_wall();
+        receiver.look_after();
         let datagrams = receiver.datagrams();
         Receiving {
             dropped: datagrams.map_or(0, |it| it.dropped()),

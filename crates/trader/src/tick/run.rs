@@ -26,7 +26,7 @@ use crate::tick::session::exchange::ExchangeSession;
 use crate::tick::session::raw::RawSession;
 use crate::tick::stages::Stages;
 use crate::tick::stamped_orders::StampedOrders;
-use crate::tick::{bare, clock_source, feed_start, json_start, result};
+use crate::tick::{bare, clock_source, feed_start, fix_start, json_start, result};
 use audit::{Auditor, Record};
 use clock::recorder::{Drain, Recorder, Series, recorder};
 use clock::{Clock, wall_now};
@@ -185,6 +185,10 @@ fn measure(
                         json_start::follow(plan, clock, &mut session, &mut link, &dialler)?;
                     own.trade(link, followed, session)
                 }
+                FeedDialect::Fix => {
+                    let followed = fix_start::follow(plan, clock, &mut session, &mut link)?;
+                    own.trade(link, followed, session)
+                }
             }
         }
     }
@@ -292,7 +296,9 @@ impl Own<'_> {
 fn followed_state(plan: &TickPlan) -> FollowedState {
     match plan.feed.dialect {
         FeedDialect::Sbe => FollowedState::Orders,
-        FeedDialect::Json => FollowedState::Book { instrument_code: plan.instrument.clone() },
+        FeedDialect::Json | FeedDialect::Fix => {
+            FollowedState::Book { instrument_code: plan.instrument.clone() }
+        }
     }
 }
 

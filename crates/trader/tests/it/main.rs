@@ -7,6 +7,7 @@ mod bulk;
 mod bursts;
 mod datagrams;
 mod ends;
+mod fix_ticks;
 mod raw;
 mod sbe;
 mod tick_to_trade;

@@ -123,6 +123,11 @@ impl Inbound {
         (self.start, self.end) = (0, 0);
     }
 
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// Drops what is left; gives the stamp of its first byte, or `None` if nothing is.
     pub fn discard(&mut self) -> Option<u64> {
         let is_empty = self.start == self.end;

@@ -5,7 +5,7 @@
 //! Subscriptions end with the client's connection. Their messages are not sent again: a resend has
 //! gap fills in their place.
 //!
-//! See docs/decisions/036-market-data-over-fix.md.
+//! See docs/decisions/036-market-data-over-fix.md; of stamped ticks 039-ticks-over-fix.md.
 
 mod book;
 mod messages;

@@ -9,7 +9,7 @@ use plan::process::exchange::{FlowPlan, PublishPlan};
 use plan::process::ticks::{AuditPlan, FeedPlan, RawPlan, TickPlan};
 use plan::tables::load::Load;
 use plan::tables::strategy::StrategyName;
-use plan::tables::ticks::{Pace, Transport};
+use plan::tables::ticks::{FeedDialect, Pace, Transport};
 use record::directory;
 use record::tick::samples::SAMPLES_MAX;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -69,6 +69,7 @@ pub(super) fn plan_of(
             inject: if raw.is_some() { Default::default() } else { by_hand.feed.inject },
             multicast: by_hand.feed.multicast.filter(|_| raw.is_none()),
             hold_ns: if raw.is_some() { 0 } else { by_hand.feed.hold_ns },
+            address: ready.fix.clone().or(by_hand.feed.address),
             ..by_hand.feed
         },
         risk: by_hand.risk.map(|_| launch.path.join(PROFILE).display().to_string()),
@@ -109,6 +110,8 @@ pub fn tick_plan(scenario: &Scenario, index: usize, target: String) -> TickPlan 
         progress: false,
         feed: FeedPlan {
             dialect: subject.feed,
+            address: Some(feed.fix_address.clone())
+                .filter(|address| subject.feed == FeedDialect::Fix && !address.is_empty()),
             listen: SocketAddr::from((own, 0)),
             multicast: (feed.transport == Transport::Multicast).then_some(own),
             receive_buffer_bytes: feed.receive_buffer_bytes,

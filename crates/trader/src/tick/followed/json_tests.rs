@@ -1,6 +1,7 @@
 //! The book of JSON: what is applied, what ends a tick, and what ends the run.
 
 use super::*;
+use crate::tick::followed::{FollowedBook, Kind, Tick};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use wire::market_data::{Gap, encode_gap, encode_level};

@@ -1,21 +1,23 @@
 //! The market data that a trader follows, and the book that it keeps by it. One implementation for
 //! each dialect of the feed.
 //!
-//! See docs/decisions/038-ticks-over-json.md.
+//! See docs/decisions/038-ticks-over-json.md and 039-ticks-over-fix.md.
 
 mod datagrams;
+pub(crate) mod fix;
 pub(crate) mod json;
+mod prices;
 
 use crate::tick::releases::Publication;
 use feed::{Book, Counts, RecoveryRequest};
 
-/// A decoded datagram, or message of JSON.
+/// A decoded datagram, or message of JSON or FIX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tick {
     /// The number of its last message.
     pub(crate) number: u64,
     pub(crate) messages: u16,
-    /// Length of the datagram, or of the JSON of all messages of the tick.
+    /// Length of the datagram, or of all messages of the tick.
     pub(crate) bytes: usize,
     pub(crate) kind: Kind,
     pub(crate) intended_ns: u64,

@@ -5,22 +5,20 @@
 //! requests, resends, logout.
 
 mod keys;
-mod log_on;
 mod replies;
 
 use self::keys::Keys;
 pub use self::keys::KeysError;
-use self::log_on::log_on;
 use self::replies::Replies;
 use crate::load::session::{Message, OrderProtocol, ReceivedReply};
+use crate::session::fix::{Line, Times, initiator, password, whole};
 use crate::session::form::CLIENT_ID_BYTES;
 use crate::session::web::{ClientIds, nonce};
 use clock::Clock;
 use fix::dictionary::Dictionary;
 use fix::encode::Body;
-use fix::frame::{self, Framed};
 use fix::hot::{Form, Report};
-use fix::session::{Event, Now, Proof, Role, Session, Settings};
+use fix::session::{Event, Session};
 use fix::store::MemoryStore;
 use plan::process::orders::OrdersPlan;
 use std::io;
@@ -29,12 +27,6 @@ use transport::Blocking;
 use transport::echo::Inbound;
 use wire::request::Side;
 
-/// CompID of the exchange: the default of `tickpath exchange --fix-comp-id`.
-const EXCHANGE_COMP_ID: &str = "TICKPATH";
-/// Our heartbeat interval, s.
-const HEARTBEAT_SECONDS: u64 = 30;
-/// The longest message, so that a reply fits into the buffer of a connection.
-const MESSAGE_BYTES_MAX: usize = 8 * 1024;
 /// Where a client id has the digit that tells a cancel's own id from its order's.
 const CANCEL_AT: usize = 12;
 
@@ -48,9 +40,7 @@ const SYMBOL: u32 = 55;
 const TRANSACT_TIME: u32 = 60;
 
 pub(crate) struct Fix {
-    clock: Clock,
-    /// UTC less the clock, ns.
-    utc_offset_ns: u64,
+    times: Times,
     first_token: u64,
     /// In place of tokens.
     keys: Option<Keys>,
@@ -103,8 +93,7 @@ impl Fix {
             file => Some(Keys::read(file, load.accounts)?),
         };
         Ok(Fix {
-            clock,
-            utc_offset_ns: clock::steady_wall_ns().saturating_sub(clock.now_ns()),
+            times: Times::new(clock),
             first_token: load.first_token,
             keys,
             dictionary: Arc::new(Dictionary::tickpath()),
@@ -114,28 +103,17 @@ impl Fix {
         })
     }
 
-    #[inline]
-    fn at(&self, steady_ns: u64) -> Now {
-        Now { steady_ns, utc_ns: steady_ns + self.utc_offset_ns }
-    }
-
     /// A session of its own for each account, whose numbers begin with 1 in each run.
     fn session(&self, account: usize) -> Session<MemoryStore> {
         let (name, proof) = match &self.keys {
             Some(keys) => keys.of(account),
             None => {
                 let token = (self.first_token + account as u64).to_string();
-                (token.clone(), Proof::Password { username: None, password: token })
+                let proof = password(&token);
+                (token, proof)
             }
         };
-        let comp_id = format!("TRADER-{name}");
-        let settings = Settings {
-            heartbeat_seconds: HEARTBEAT_SECONDS,
-            resets_at_logon: true,
-            proof,
-            ..Settings::new(Role::Initiator, &comp_id, EXCHANGE_COMP_ID)
-        };
-        Session::new(settings, Arc::clone(&self.dictionary), MemoryStore::default())
+        initiator(&format!("TRADER-{name}"), proof, Arc::clone(&self.dictionary))
     }
 }
 
@@ -154,14 +132,11 @@ impl OrderProtocol for Fix {
             )));
         };
         let mut session = self.session(account);
-        let (clock, offset_ns) = (self.clock, self.utc_offset_ns);
-        let now = || {
-            let steady_ns = clock.now_ns();
-            Now { steady_ns, utc_ns: steady_ns + offset_ns }
-        };
+        let times = self.times;
         let lane = &mut self.lanes[lane];
         lane.inbound.reset();
-        log_on(&mut session, &mut lane.inbound, stream, now)?;
+        let inbound = &mut lane.inbound;
+        Line { session: &mut session, inbound, stream, times }.log_on()?;
         let (order, cancel) = forms(&session, &self.order);
         lane.session = Some(LoggedOn { session, order, cancel });
         Ok(())
@@ -169,7 +144,7 @@ impl OrderProtocol for Fix {
 
     #[inline]
     fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
-        let now = self.at(self.clock.now_ns());
+        let now = self.times.now();
         let Some(lane) = &mut self.lanes[account].session else { return };
         // A store in memory does not fail.
         let Ok(seq) = lane.session.sent_hot(now.steady_ns) else { return };
@@ -192,7 +167,7 @@ impl OrderProtocol for Fix {
 
     #[inline]
     fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
-        let offset_ns = self.utc_offset_ns;
+        let times = self.times;
         let Lane { inbound, session } = &mut self.lanes[lane];
         let Some((message, first_byte_ns)) = inbound.take_by(whole)? else { return Ok(None) };
         let Some(LoggedOn { session, .. }) = session else { return Ok(None) };
@@ -203,14 +178,12 @@ impl OrderProtocol for Fix {
             let reply = self.replies.meaning(&report);
             return Ok(Some(ReceivedReply { reply, first_byte_ns, bytes }));
         }
-        let steady_ns = self.clock.now_ns();
-        let now = Now { steady_ns, utc_ns: steady_ns + offset_ns };
-        let reply = self.replies.through_session(session, message, now, out)?;
+        let reply = self.replies.through_session(session, message, times.now(), out)?;
         Ok(Some(ReceivedReply { reply, first_byte_ns, bytes }))
     }
 
     fn keep_alive(&mut self, lane: usize, now_ns: u64, out: &mut Vec<u8>) -> Result<(), String> {
-        let now = self.at(now_ns);
+        let now = self.times.at(now_ns);
         let Some(LoggedOn { session, .. }) = &mut self.lanes[lane].session else { return Ok(()) };
         match session.poll(now, out).map_err(|error| error.to_string())? {
             Some(Event::End(why)) => Err(format!("the session of FIX has ended: {why}")),
@@ -219,7 +192,7 @@ impl OrderProtocol for Fix {
     }
 
     fn log_off(&mut self, lane: usize, now_ns: u64, out: &mut Vec<u8>) {
-        let now = self.at(now_ns);
+        let now = self.times.at(now_ns);
         if let Some(LoggedOn { session, .. }) = &mut self.lanes[lane].session {
             // A store in memory does not fail.
             let _ = session.log_out("", now, out);
@@ -228,19 +201,6 @@ impl OrderProtocol for Fix {
 
     fn first_complaint(&self) -> Option<&str> {
         self.replies.complaint.as_deref()
-    }
-}
-
-/// The length of the first message, once it is whole; also of one that is garbled, which the
-/// session skips.
-fn whole(bytes: &[u8]) -> Result<Option<usize>, String> {
-    match frame::next(bytes) {
-        Framed::Message { bytes, .. } => Ok(Some(bytes.len())),
-        Framed::Garbled { bytes, .. } => Ok(Some(bytes)),
-        Framed::Incomplete if bytes.len() <= MESSAGE_BYTES_MAX => Ok(None),
-        Framed::Incomplete => Err(format!(
-            "a message of more than {MESSAGE_BYTES_MAX} bytes came (limit MESSAGE_BYTES_MAX)"
-        )),
     }
 }
 

@@ -2,13 +2,12 @@
 
 use super::CANCEL_AT;
 use crate::load::session::{Message, Reply};
+use crate::session::fix::text_of;
 use crate::session::form::CLIENT_ID_BYTES;
 use crate::session::web::ClientIds;
 use fix::hot::Report;
-use fix::message::{Message as FixMessage, split};
 use fix::session::{Event, Now, Session};
 use fix::store::MemoryStore;
-use fix::tag;
 use wire::client_id::ClientId;
 
 /// The meaning of reports, for all connections.
@@ -113,13 +112,4 @@ fn in_words(report: &Report<'_>) -> String {
         text(report.id),
         text(report.text)
     )
-}
-
-/// Text (58) of a message of that type; an empty text counts as none.
-pub(super) fn text_of(message: &[u8], msg_type: &[u8]) -> Option<String> {
-    let mut fields = Vec::new();
-    split(message, |_| None, &mut fields).ok()?;
-    let message = FixMessage::new(message, &fields);
-    let text = message.text(tag::TEXT).filter(|text| !text.is_empty())?;
-    (message.msg_type() == msg_type).then(|| text.to_owned())
 }

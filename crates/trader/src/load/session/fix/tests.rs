@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::load::session::Reply;
-use fix::session::Event;
+use crate::session::fix::EXCHANGE_COMP_ID;
+use fix::session::{Event, Now, Role, Settings};
 use plan::process::orders::Wire;
 use plan::tables::load::Load;
 use std::io::{Read, Write};
@@ -191,7 +192,7 @@ fn a_report_about_another_order_is_unexpected() {
 fn heartbeats_and_test_requests_keep_a_session_alive() {
     let (mut fix, mut acceptor) = logged_on();
     acceptor.send("1", &[(112, "hello")]);
-    let start_ns = fix.clock.now_ns();
+    let start_ns = fix.times.now().steady_ns;
     let (mut out, mut sent) = (Vec::new(), Vec::new());
     let n = acceptor.read(fix.space(0)).unwrap();
     fix.filled(0, n, start_ns);
@@ -232,7 +233,7 @@ fn the_exchange_logs_out_with_its_reason_and_answers_ours() {
     assert_eq!(why, "the exchange logged out: we close");
     let (mut fix, mut acceptor) = logged_on();
     let mut out = Vec::new();
-    fix.log_off(0, fix.clock.now_ns(), &mut out);
+    fix.log_off(0, fix.times.now().steady_ns, &mut out);
     acceptor.write_all(&out).unwrap();
     assert!(acceptor.logged_out);
     assert!(arrive(&mut fix, &mut acceptor, 5).unwrap_err().contains("ended"));

@@ -1,14 +1,17 @@
 //! Messages over a real connection: their times, pings, ends.
 
+use super::web::WebFrames;
 use super::*;
+use crate::session::web::WebSession;
 use clock::Deadline;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
+use wire::frame::{Opcode, write_frame};
 
 struct Bench {
     exchange: TcpStream,
-    receiver: FrameReceiver,
+    receiver: FrameReceiver<WebFrames>,
     /// The receiver's socket.
     peeked: TcpStream,
     clock: Clock,
@@ -24,7 +27,7 @@ fn bench() -> Bench {
     let clock = Clock::calibrate();
     let web = WebSession::new("localhost:1", 1);
     let peeked = ours.try_clone().unwrap();
-    let receiver = FrameReceiver::new(ours.into(), web, true, clock).unwrap();
+    let receiver = FrameReceiver::new(ours.into(), WebFrames::new(web), true, clock).unwrap();
     Bench { exchange, receiver, peeked, clock, into: [0; 64] }
 }
 

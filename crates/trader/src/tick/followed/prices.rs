@@ -1,0 +1,173 @@
+//! One instrument's book by price, for dialects that come over TCP. The last message of a tick
+//! carries the exchange's stamps.
+//!
+//! TCP loses nothing, so every fault is final.
+
+use crate::tick::followed::{FollowedBook, Kind, Tick};
+use engine::Side;
+use feed::{Book, Channel, Counts, Message};
+use wire::Decimal;
+use wire::market_data::{PriceAndAmount, TickStamps};
+
+/// Bytes of a message that an error quotes.
+const QUOTED_BYTES_MAX: usize = 120;
+
+/// The messages of a dialect.
+pub(crate) trait PriceDialect {
+    /// Applies a message. Returns the number and the stamps of the tick that it ends, if it does.
+    ///
+    /// # Errors
+    /// Why nothing more can be followed, in words.
+    fn apply(
+        &mut self,
+        prices: &mut PriceBook,
+        message: &[u8],
+    ) -> Result<Option<(u64, TickStamps)>, String>;
+}
+
+/// A book that follows one dialect.
+pub(crate) struct PriceFollower<D> {
+    pub(super) dialect: D,
+    pub(super) prices: PriceBook,
+}
+
+/// The book, and what has changed of it.
+pub(crate) struct PriceBook {
+    book: Book,
+    /// The value of a tick, and the size of a lot.
+    units: [Decimal; 2],
+    /// Number of the last change that was applied; 0 before the first.
+    pub(super) sequence: u64,
+    /// Changes, and the bytes of their messages, of a tick whose end is still to come.
+    messages: u16,
+    bytes: usize,
+    pub(super) counts: Counts,
+    failure: Option<String>,
+}
+
+impl PriceBook {
+    fn new(units: [Decimal; 2], levels_max: u32) -> PriceBook {
+        PriceBook {
+            book: Book::new(Channel::Levels, 0, levels_max),
+            units,
+            sequence: 0,
+            messages: 0,
+            bytes: 0,
+            counts: Counts::default(),
+            failure: None,
+        }
+    }
+
+    /// Takes over a snapshot.
+    ///
+    /// # Errors
+    /// If its prices are between ticks, or more than there is room for.
+    pub(super) fn begin(
+        &mut self,
+        levels: impl Iterator<Item = (Side, PriceAndAmount)>,
+    ) -> Result<(), String> {
+        self.book.clear();
+        for (side, level) in levels {
+            self.set(side, level)?;
+        }
+        self.counts.snapshots += 1;
+        Ok(())
+    }
+
+    /// Applies a change.
+    ///
+    /// # Errors
+    /// As [`PriceBook::begin`].
+    #[inline]
+    pub(super) fn change(&mut self, side: Side, level: PriceAndAmount) -> Result<(), String> {
+        self.set(side, level)?;
+        self.counts.messages += 1;
+        self.messages = self.messages.saturating_add(1);
+        Ok(())
+    }
+
+    #[inline]
+    fn set(&mut self, side: Side, (price, amount): PriceAndAmount) -> Result<(), String> {
+        let [tick, lot] = self.units;
+        let ticks = price.in_units_of(tick);
+        let lots = amount.in_units_of(lot).ok().and_then(|lots| u64::try_from(lots).ok());
+        let (Ok(price_ticks), Some(quantity_lots)) = (ticks, lots) else {
+            return Err(format!("{amount} at {price} is in no ticks of {tick} and lots of {lot}"));
+        };
+        let (instrument, orders) = (0, u32::from(quantity_lots > 0));
+        let level = Message::Level { instrument, side, price_ticks, quantity_lots, orders };
+        self.book.apply(&level).map_err(|fault| {
+            format!("{amount} at {price}: {fault}; raise feed.levels_max if the book is full")
+        })
+    }
+
+    fn no_tick(&self, bytes: usize) -> Tick {
+        let (intended_ns, acknowledged_ns, published_ns) = (0, 0, 0);
+        let (number, messages, kind) = (self.sequence, 1, Kind::NotNow);
+        Tick { number, messages, bytes, kind, intended_ns, acknowledged_ns, published_ns }
+    }
+}
+
+impl<D> PriceFollower<D> {
+    /// An empty book with room for so many prices a side.
+    pub(super) fn of(dialect: D, units: [Decimal; 2], levels_max: u32) -> PriceFollower<D> {
+        PriceFollower { dialect, prices: PriceBook::new(units, levels_max) }
+    }
+}
+
+/// The beginning of a message.
+pub(super) fn quoted(text: &[u8]) -> String {
+    let shown = &text[..text.len().min(QUOTED_BYTES_MAX)];
+    let dots = if shown.len() < text.len() { "…" } else { "" };
+    format!("{}{dots}", String::from_utf8_lossy(shown))
+}
+
+impl<D: PriceDialect> FollowedBook for PriceFollower<D> {
+    const HAS_HEARTBEATS: bool = false;
+
+    #[inline]
+    fn take(&mut self, message: &[u8]) -> Option<Tick> {
+        let PriceFollower { dialect, prices } = self;
+        prices.counts.datagrams += 1;
+        let ended = match dialect.apply(prices, message) {
+            Ok(ended) => ended,
+            Err(why) => {
+                prices.failure.get_or_insert(why);
+                return Some(prices.no_tick(message.len()));
+            }
+        };
+        prices.bytes += message.len();
+        let Some((number, [intended_ns, acknowledged_ns, published_ns])) = ended else {
+            return Some(prices.no_tick(message.len()));
+        };
+        let (messages, bytes, kind) = (prices.messages, prices.bytes, Kind::Live);
+        (prices.messages, prices.bytes) = (0, 0);
+        Some(Tick { number, messages, bytes, kind, intended_ns, acknowledged_ns, published_ns })
+    }
+
+    #[inline]
+    fn book(&self, _instrument: u16) -> Option<&Book> {
+        Some(&self.prices.book)
+    }
+
+    fn sequence(&self) -> u64 {
+        self.prices.sequence
+    }
+
+    #[inline]
+    fn is_in_sync(&self) -> bool {
+        self.prices.failure.is_none()
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.prices.failure.as_deref()
+    }
+
+    fn hash(&self) -> u64 {
+        self.prices.book.price_hash()
+    }
+
+    fn counts(&self) -> Counts {
+        self.prices.counts
+    }
+}
