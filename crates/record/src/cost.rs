@@ -1,4 +1,6 @@
 //! Costs beside latency: processor time and losses.
+//!
+//! See docs/decisions/041-losses-in-a-verdict.md.
 
 use crate::RunRecord;
 use crate::load::Load;
@@ -40,7 +42,8 @@ impl Processor {
     }
 }
 
-/// The costs of all runs of a treatment.
+/// The costs of all runs of a treatment, those of void rounds among them: a stack that loses
+/// messages makes its runs void, and would otherwise seem to lose none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -49,6 +52,9 @@ pub struct Cost {
     pub messages: u64,
     /// Messages without a reply.
     pub lost: u64,
+    /// Messages of the feed that came by replay, because their datagrams did not arrive in time;
+    /// `None` without a feed, or if a run can't tell.
+    pub missed: Option<u64>,
     /// Processor time; `None` if a client does not say it.
     pub processor: Option<Processor>,
     /// Packets that network devices dropped; `None` if that was not looked at.
@@ -63,7 +69,7 @@ impl Cost {
         let subjects = subjects.filter(|one| !one.is_reference() && is_one(&one.name));
         let loads: Vec<Load> = subjects.map(|subject| subject.load.clone()).collect();
         let Load { sent, lost, processor, packets_dropped, .. } = pooling::load(&loads);
-        Cost { messages: sent, lost, processor, packets_dropped }
+        Cost { messages: sent, lost, missed: missed(&loads), processor, packets_dropped }
     }
 
     /// Processor time per message, ns: the client's and the exchange's.
@@ -74,10 +80,21 @@ impl Cost {
     }
 }
 
+/// Messages that all feeds missed; `None` if one can't tell, or there is none.
+fn missed(loads: &[Load]) -> Option<u64> {
+    let of_run = |load: &Load| {
+        let ticks = Some(&load.tick).filter(|ticks| !ticks.is_empty())?;
+        ticks.iter().try_fold(0, |sum: u64, tick| Some(sum.saturating_add(tick.missed()?)))
+    };
+    let of_all = loads.iter().map(of_run);
+    of_all.reduce(|sum, one| Some(sum?.saturating_add(one?))).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Subject;
+    use crate::tick::Tick;
 
     fn subject(name: &str, sent: u64, client_ns: u64, exchange_ns: Option<u64>) -> Subject {
         let spinning = vec!["client".to_owned()];
@@ -116,5 +133,27 @@ mod tests {
         let cost = Cost::of(&[&known, &unknown]);
         assert_eq!((cost.ns_per_message(), cost.packets_dropped), ([None, None], None));
         assert_eq!(Cost::of(&[]).ns_per_message(), [None, None]);
+    }
+
+    /// A snapshot in place of messages hides how many there were, and so does an exchange that was
+    /// not asked for its book at the same message.
+    #[test]
+    fn what_the_feed_missed_is_counted_or_unknown() {
+        let with = |ticks: &[Tick]| {
+            let subjects = ticks.iter().map(|tick| {
+                let mut subject = subject("rust", 1, 1, None);
+                subject.load.tick = vec![tick.clone()];
+                subject
+            });
+            Cost::of(&[&record(subjects.collect())]).missed
+        };
+        let exchange_book_hash = "153d94a30771b452".to_owned();
+        let known =
+            Tick { messages_replayed: 3, snapshots: 1, exchange_book_hash, ..Tick::default() };
+        let rebuilt = Tick { snapshots: 2, ..known.clone() };
+        let apart = Tick { exchange_book_hash: String::new(), ..known.clone() };
+        assert_eq!(with(&[known.clone(), known.clone()]), Some(6));
+        assert_eq!((with(&[known.clone(), rebuilt]), with(&[known, apart])), (None, None));
+        assert_eq!(Cost::of(&[&record(vec![subject("rust", 1, 1, None)])]).missed, None);
     }
 }

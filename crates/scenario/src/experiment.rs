@@ -94,6 +94,8 @@ pub struct FinishedRun {
 pub struct Rounds {
     /// By treatment, its runs of all complete rounds in order of time.
     made: Vec<Vec<FinishedRun>>,
+    /// By treatment, the records of its runs of void rounds.
+    void: Vec<Vec<RunRecord>>,
     /// Why rounds were void, one sentence each.
     pub void_because: Vec<String>,
     /// The error that ended the experiment early.
@@ -109,6 +111,11 @@ impl Rounds {
     /// The runs of one treatment, in order of time.
     pub fn of(&self, side: Side) -> &[FinishedRun] {
         &self.made[side.0]
+    }
+
+    /// The records of one treatment's runs of void rounds, whichever run made a round void.
+    pub fn void_of(&self, side: Side) -> &[RunRecord] {
+        &self.void[side.0]
     }
 }
 
@@ -153,7 +160,8 @@ impl Experiment<'_> {
         mut say: Say<'_>,
     ) -> Result<Rounds, ConductError> {
         let made = self.treatments.iter().map(|_| Vec::new()).collect();
-        let mut rounds = Rounds { made, void_because: Vec::new(), failure: None };
+        let void = vec![Vec::new(); self.treatments.len()];
+        let mut rounds = Rounds { made, void, void_because: Vec::new(), failure: None };
         let mut lasted =
             RunDurations { run_seconds: 0.0, commands: vec![0.0; self.treatments.len()] };
         let mut longest_round = Duration::ZERO;
@@ -186,6 +194,8 @@ impl Experiment<'_> {
                         side.name(),
                         one.record.void_because.join("; ")
                     ));
+                    let void = rounds.void.iter_mut().zip(made);
+                    void.for_each(|(all, one)| all.push(one.record));
                 }
                 None => rounds.made.iter_mut().zip(made).for_each(|(all, one)| all.push(one)),
             }

@@ -91,6 +91,8 @@ fn no_round_begins_after_the_deadline() {
 fn void_rounds_are_made_again_but_not_for_ever() {
     let (rounds, order) = made(3, ["true", "false"], false);
     assert_eq!((rounds.count(), rounds.void_because.len()), (0, 3));
+    let void = Side::all(2).map(|side| rounds.void_of(side).len());
+    assert_eq!(void.collect::<Vec<_>>(), [3, 3]);
     assert_eq!(order.len(), 6);
     assert!(rounds.void_because[0].contains("pair 1, b: noise"));
     assert_eq!(made(3, ["true", "false"], true).0.count(), 3);

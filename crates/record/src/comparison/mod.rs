@@ -95,15 +95,17 @@ pub struct Arm {
     /// Every series that all runs have, run by run; empty in files older than 0.3.
     #[serde(default)]
     pub series: Vec<ArmSeries>,
-    /// Processor time and losses of all its runs; absent in older files.
+    /// Processor time and losses of all its runs, also of those in void rounds; absent in older
+    /// files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
 }
 
 impl Arm {
-    /// An arm with all `runs`, which come from `records`, kept at these paths.
-    pub fn new(name: &str, paths: Vec<String>, records: &[&RunRecord], runs: &Runs) -> Arm {
-        let (series, cost) = (runs.rows.clone(), Some(Cost::of(records)));
+    /// An arm with all `runs`, whose records are kept at these paths. `made` has the records of
+    /// void rounds, too.
+    pub fn new(name: &str, paths: Vec<String>, made: &[&RunRecord], runs: &Runs) -> Arm {
+        let (series, cost) = (runs.rows.clone(), Some(Cost::of(made)));
         Arm { name: name.to_owned(), runs: runs.count(), records: paths, series, cost }
     }
 

@@ -215,6 +215,15 @@ pub struct Tick {
     pub market_making: Option<MarketMaking>,
 }
 
+impl Tick {
+    /// Messages that came by replay, because their datagrams did not arrive in time; `None` if that
+    /// is not known: a snapshot stood in for some, or the books were not compared at the end.
+    pub fn missed(&self) -> Option<u64> {
+        let is_known = self.snapshots <= 1 && !self.exchange_book_hash.is_empty();
+        is_known.then_some(self.messages_replayed)
+    }
+}
+
 /// Ticks of the measured part that the trader handed on at their publication plus a hold, or when
 /// they came if that was later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! The verdict of a comparison in words, the same for terminal, page and CI.
 
 use crate::text::number::us;
+use record::Percentiles;
 use record::comparison::compared::ComparedFigure;
 use record::comparison::{Arm, ArmSeries, Comparison};
 use stats::median;
@@ -92,15 +93,27 @@ fn values(letter: char, [a, b]: [String; 2], title: &str) -> String {
 
 /// The medians over runs of the first p50 that both have, for runs that were not judged.
 fn medians(a: &Arm, b: &Arm) -> Option<([String; 2], String)> {
-    let p50 = |series: &ArmSeries| -> Option<u64> {
-        median(&series.runs.iter().map(|run| run.p50).collect::<Option<Vec<u64>>>()?)
-    };
+    let p50 = |series: &ArmSeries| median_of(series, |run| run.p50);
     a.series.iter().find_map(|of_a| {
         let same = |of_b: &&ArmSeries| (&of_b.series, of_b.kind) == (&of_a.series, of_a.kind);
         let of_b = b.series.iter().find(same)?;
         let title = format!("{} {} p50", of_a.series, of_a.kind.name());
         Some(([us(p50(of_a)?), us(p50(of_b)?)], title))
     })
+}
+
+/// The median of a percentile over the runs of a series; `None` if a run does not support it.
+fn median_of(series: &ArmSeries, of: fn(&Percentiles) -> Option<u64>) -> Option<u64> {
+    median(&series.runs.iter().map(of).collect::<Option<Vec<u64>>>()?)
+}
+
+/// p50 and p99 of the first series of an arm that has a p50, for runs that were not judged.
+pub(crate) fn not_judged(arm: &Arm) -> Option<[String; 2]> {
+    let of = |series: &ArmSeries| {
+        let p99 = median_of(series, |run| run.p99);
+        Some([us(median_of(series, |run| run.p50)?), p99.map_or_else(|| "-".to_owned(), us)])
+    };
+    arm.series.iter().find_map(of)
 }
 
 fn number(share: f64) -> String {

@@ -26,16 +26,13 @@ pub(crate) fn worth(comparison: &Comparison) -> Option<Grid> {
         None => format!("Does it save {margin}?"),
     };
     let mut rows = vec![row(format!("A {}", label(&comparison.a.name)), "(baseline)")];
-    if let Some(figures) = of_a(comparison) {
-        rows[0].splice(2..6, figures);
-    }
+    rows[0].splice(2..6, of_a(comparison));
     rows[0].splice(6.., costs(&comparison.a));
     let mut notes = Vec::new();
     for (letter, one) in comparison.candidates() {
         let Some(worth) = &one.worth else { continue };
         let mut row = row(format!("{letter} {}", label(&one.b.name)), worth.verdict.name());
-        let p50 = changed(one, one.paying_figure());
-        row.splice(2..6, p50.into_iter().chain(changed(one, tail(one))));
+        row.splice(2..6, of_candidate(one));
         row.splice(6.., costs(&one.b));
         rows.push(row);
         notes.push(format!("{letter}: {}", worth.why));
@@ -47,21 +44,24 @@ pub(crate) fn worth(comparison: &Comparison) -> Option<Grid> {
     notes.extend(cost_note(comparison));
     notes.extend(published::beside(comparison));
     let head =
-        cells(["us", "verdict", "p50", "change", "p99", "change", PROCESSOR, "lost", "dropped"]);
+        ["us", "verdict", "p50", "change", "p99", "change", PROCESSOR, "lost", "missed", "dropped"];
+    let head = cells(head);
     Some(Grid { title, head, rows, notes, more_names: 1 })
 }
 
 /// A row without figures.
 fn row(name: String, verdict: &str) -> Vec<String> {
     let mut row = vec![name, verdict.to_owned()];
-    row.extend(cells(["-"; 7]));
+    row.extend(cells(["-"; 8]));
     row
 }
 
-/// Processor time per message at the client and at the exchange, lost messages, dropped packets.
-fn costs(arm: &Arm) -> [String; 3] {
+/// Processor time per message at the client and at the exchange, lost messages, messages of the
+/// feed that did not arrive, dropped packets.
+fn costs(arm: &Arm) -> [String; 4] {
     let none = || "-".to_owned();
-    let Some(cost) = &arm.cost else { return [none(), none(), none()] };
+    let count = |known: Option<u64>| known.map_or_else(none, |count| rate(count as f64));
+    let Some(cost) = &arm.cost else { return [none(), none(), none(), none()] };
     let per_message = match cost.ns_per_message() {
         [None, _] => none(),
         ends => {
@@ -69,8 +69,8 @@ fn costs(arm: &Arm) -> [String; 3] {
             format!("{}{}", ends.map(end).join("+"), if spins(cost) { "*" } else { "" })
         }
     };
-    let lost = if cost.messages > 0 { rate(cost.lost as f64) } else { none() };
-    [per_message, lost, cost.packets_dropped.map_or_else(none, |packets| rate(packets as f64))]
+    let lost = count((cost.messages > 0).then_some(cost.lost));
+    [per_message, lost, count(cost.missed), count(cost.packets_dropped)]
 }
 
 fn spins(cost: &Cost) -> bool {
@@ -81,12 +81,14 @@ fn spins(cost: &Cost) -> bool {
 fn cost_note(comparison: &Comparison) -> Option<String> {
     let arms = || arms(comparison).filter_map(|(_, arm)| arm.cost.as_ref());
     let has_one = arms().any(|cost| cost.processor.is_some() || cost.packets_dropped.is_some());
+    let missed = "missed: messages of the feed whose datagrams did not arrive in time; ";
     let spinning = "*: a thread spins, which uses its core whether messages come or not";
     let said = format!(
         "{PROCESSOR}: processor time a message, user and system, of the client's threads + the \
-         exchange's{}. lost: messages without a reply; dropped: packets, by the network devices \
-         of both ends",
-        if arms().any(spins) { format!("; {spinning}") } else { String::new() }
+         exchange's{}. lost: messages without a reply; {}dropped: packets, by the network devices \
+         of both ends. All of them also in void runs",
+        if arms().any(spins) { format!("; {spinning}") } else { String::new() },
+        if arms().any(|cost| cost.missed.is_some()) { missed } else { "" }
     );
     has_one.then_some(said)
 }
@@ -107,13 +109,31 @@ fn tail(one: &Comparison) -> Option<&ComparedFigure> {
 }
 
 /// The baseline's figures beside the first candidate's.
-fn of_a(comparison: &Comparison) -> Option<[String; 4]> {
+fn of_a(comparison: &Comparison) -> [String; 4] {
     let of = |figure: Option<&ComparedFigure>| match figure {
         Some(figure) => words::figures(comparison, figure)[0].clone(),
         None => "-".to_owned(),
     };
-    let paying = comparison.paying_figure()?;
-    Some([of(Some(paying)), "-".to_owned(), of(tail(comparison)), "-".to_owned()])
+    match comparison.paying_figure() {
+        None => not_judged(&comparison.a),
+        paying => [of(paying), "-".to_owned(), of(tail(comparison)), "-".to_owned()],
+    }
+}
+
+/// A candidate's figures, each with the range of its change.
+fn of_candidate(one: &Comparison) -> [String; 4] {
+    let paying = one.paying_figure();
+    if paying.is_none() {
+        return not_judged(&one.b);
+    }
+    let ([p50, of_p50], [p99, of_p99]) = (changed(one, paying), changed(one, tail(one)));
+    [p50, of_p50, p99, of_p99]
+}
+
+/// As measured, without a change.
+fn not_judged(arm: &Arm) -> [String; 4] {
+    let [p50, p99] = words::not_judged(arm).unwrap_or_else(|| ["-", "-"].map(str::to_owned));
+    [p50, "-".to_owned(), p99, "-".to_owned()]
 }
 
 /// A candidate's figure, and the range of its change.

@@ -163,6 +163,7 @@ fn whether_candidates_pay_stands_in_a_table_of_its_own() {
     let spinning = vec!["client".to_owned()];
     let processor = Processor { client_ns: 990_000, exchange_ns: Some(1_234_000), spinning };
     let cost = Cost { messages: 100, lost: 3, packets_dropped: Some(5), ..Cost::default() };
+    let cost = Cost { missed: Some(7), ..cost };
     all.a.cost = Some(Cost { processor: Some(processor), ..cost.clone() });
     let processor = Processor { client_ns: 250_000, ..Processor::default() };
     all.b.cost = Some(Cost { processor: Some(processor), ..cost });
@@ -181,18 +182,19 @@ fn whether_candidates_pay_stands_in_a_table_of_its_own() {
         C exchange.gateways=1     worth it       11.1  -13% … -8.0%           -     -
         af_xdp                    could not run     -             -           -     -
 
-        us                        verdict        dropped
-        A spin                    (baseline)           5
-        B exchange.backend=block  not worth it         5
-        C exchange.gateways=1     worth it             -
-        af_xdp                    could not run        -
+        us                        verdict        missed  dropped
+        A spin                    (baseline)          7        5
+        B exchange.backend=block  not worth it        7        5
+        C exchange.gateways=1     worth it            -        -
+        af_xdp                    could not run       -        -
           B: p50 changes by +42.0 %
           C: p50 changes by -10.0 %
           exchange.backend=af_xdp subject.rust.backend=af_xdp: needs CAP_NET_ADMIN
           processor: processor time a message, user and system, of the client's threads
           + the exchange's; *: a thread spins, which uses its core whether messages come
-          or not. lost: messages without a reply; dropped: packets, by the network
-          devices of both ends
+          or not. lost: messages without a reply; missed: messages of the feed whose
+          datagrams did not arrive in time; dropped: packets, by the network devices of
+          both ends. All of them also in void runs
           published, not measured here: ENA, in a cluster placement group (c7i.xlarge,
           10 000 requests/s over UDP): round trip over AF_XDP p50 32 us, p99 37 us. A
           relay of two hops (m8a.2xlarge, 64 bytes, 100 000/s), one way: 33 us over

@@ -183,7 +183,7 @@ fn comparison_of(asked: &CompareRequest<'_>, names: &[String], made: &Rounds) ->
     let measured: Vec<TreatmentRuns> = names
         .iter()
         .zip(Side::all(names.len()))
-        .map(|(name, side)| measured(name, made.of(side)))
+        .map(|(name, side)| measured(name, made.of(side), made.void_of(side)))
         .collect();
     let (a, candidates) = measured.split_first().expect("A is required");
     let runs: Vec<&Runs> = candidates.iter().map(|one| &one.runs).collect();
@@ -219,12 +219,13 @@ struct TreatmentRuns {
     runs: Runs,
 }
 
-fn measured(name: &str, made: &[FinishedRun]) -> TreatmentRuns {
+/// The runs that count; those of void rounds count for the costs alone.
+fn measured(name: &str, made: &[FinishedRun], void: &[RunRecord]) -> TreatmentRuns {
     let records: Vec<RunRecord> = made.iter().map(|one| one.record.clone()).collect();
     let runs = Runs::of_records(&records);
     let paths = made.iter().map(|one| one.path.display().to_string()).collect();
     TreatmentRuns {
-        arm: Arm::new(name, paths, &records.iter().collect::<Vec<_>>(), &runs),
+        arm: Arm::new(name, paths, &records.iter().chain(void).collect::<Vec<_>>(), &runs),
         records,
         runs,
     }

@@ -168,6 +168,23 @@ fn slower_is_not_worth_it(factor: u32) -> Result<(), String> {
     Ok(())
 }
 
+/// A candidate that loses every tenth reply makes each round void. Its losses stand in the table
+/// all the same.
+#[test]
+fn losses_of_void_rounds_count() {
+    let out = tempfile::tempdir().unwrap();
+    let treatments = ["exchange.inject.delay_us=0", "exchange.inject.drop_every=10"];
+    let asked = ["--json", "--pairs", "1", "--worth", "5%"];
+    let done = compare(out.path(), &[&asked[..], &treatments].concat());
+    let (comparison, said) = (json(&done), text(&done.stderr));
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert_eq!((&comparison["b"]["runs"], &comparison["pairs_void"]), (&0.into(), &1.into()));
+    let lost = |arm: &str| comparison[arm]["cost"]["lost"].as_u64();
+    assert!(lost("a") == Some(0) && lost("b") > Some(0), "{comparison:#}");
+    assert_eq!(comparison["worth"]["verdict"], "undecided");
+    assert!(comparison["void_because"].to_string().contains("b: rust.replies"), "{comparison:#}");
+}
+
 #[test]
 fn two_records_are_compared_as_they_are() {
     let runs = tempfile::tempdir().unwrap();
