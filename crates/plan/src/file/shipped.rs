@@ -13,6 +13,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("endpoint", include_str!("../../../../scenarios/endpoint.toml")),
     ("stacks", include_str!("../../../../scenarios/stacks.toml")),
     ("below-the-kernel", include_str!("../../../../scenarios/below-the-kernel.toml")),
+    ("ticks-below-the-kernel", include_str!("../../../../scenarios/ticks-below-the-kernel.toml")),
     ("ring", include_str!("../../../../scenarios/ring.toml")),
     ("queue", include_str!("../../../../scenarios/queue.toml")),
     ("distributor", include_str!("../../../../scenarios/distributor.toml")),
