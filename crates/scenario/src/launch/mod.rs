@@ -159,7 +159,8 @@ impl Launch<'_> {
         let mut outcome = outcome?;
         let load = &mut outcome.result.load;
         load.stacks.extend(stack);
-        cost::complete(load, &plan.backend, cost::packets_dropped(self.networks), dropped_before);
+        let own = starts.then_some(plan.backend.as_str());
+        cost::complete(load, own, cost::packets_dropped(self.networks), dropped_before);
         match followed {
             Ok(between) => outcome.result.load.between_zones = between,
             Err(why) => outcome.result.fail(why),
