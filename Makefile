@@ -1,5 +1,5 @@
 # The two commands of the README. Each does all its set-up.
-.PHONY: run install test cloud demo-cloud peers cluster feed clients dpdk jmh codecs dist lint setup
+.PHONY: run install test cloud demo-cloud peers cluster cluster-jar feed clients dpdk jmh codecs dist lint setup
 
 CARGO ?= cargo
 # A test that fails is run once more, and named if it passes then; it is a defect all the same.
@@ -44,16 +44,22 @@ peers:
 	$(MVN) --file clients/java-ipc/pom.xml package
 	$(MVN) --file clients/java-fix/pom.xml package
 
-# A member of an Aeron Cluster with the engine as a library: built and tested. With
-# CLUSTER_PHASE='package -DskipProcesses=true' without the tests in Java that start and kill
-# clusters, which take a minute; CLUSTER_ROUNDS is how often they do.
+# A member of an Aeron Cluster with the engine as a library: built and tested. CLUSTER_ROUNDS is how
+# often the tests kill or hold up a member.
+cluster: setup
+	$(CARGO) build --release --locked -p engine-abi
+	@$(MAKE) --no-print-directory cluster-jar
+
+# The same with a library that is built already. With CLUSTER_PHASE='package -DskipProcesses=true'
+# without the tests that start and kill clusters, which take a minute.
+CLUSTER_LIBRARY ?= target/release/libengine_abi.so
 CLUSTER_PHASE ?= package
 CLUSTER_ROUNDS ?= 2
-cluster: setup
+cluster-jar:
 	@./scripts/setup java
-	$(CARGO) build --release --locked -p engine-abi
-	$(MVN) --file clients/java-cluster/pom.xml -Drounds=$(CLUSTER_ROUNDS) $(CLUSTER_PHASE)
-	cp target/release/libengine_abi.so clients/java-cluster/target/
+	$(MVN) --file clients/java-cluster/pom.xml -Dengine=$(abspath $(CLUSTER_LIBRARY)) \
+	  -Drounds=$(CLUSTER_ROUNDS) $(CLUSTER_PHASE)
+	cp $(CLUSTER_LIBRARY) clients/java-cluster/target/
 
 # The feed's codecs for Java and C++: built and tested; and a check that Rust's match the schema.
 feed: setup
