@@ -242,14 +242,14 @@ const STANDBY_MS: u64 = 600;
 #[test]
 fn a_run_shows_the_silence_between_two_exchanges() {
     let shipped = include_str!("../../../../scenarios/failover.toml");
-    run_and_lose(&only(shipped, &["kill", "stop"]), "3", STANDBY_MS, STANDBY_MS - 100);
+    run_and_lose(shipped, &["kill", "stop"], "3", [STANDBY_MS, STANDBY_MS - 100]);
 }
 
 /// It tells its standby, which does not wait for a silence: that would last longer than the run.
 #[test]
 fn an_exchange_that_ends_hands_over_at_once() {
     let shipped = include_str!("../../../../scenarios/failover.toml");
-    run_and_lose(&only(shipped, &["end"]), "3", 10_000, 0);
+    run_and_lose(shipped, &["end"], "3", [10_000, 0]);
 }
 
 /// The same where the exchange lives and the network to it is lost: it acknowledges nothing more.
@@ -259,30 +259,19 @@ fn a_run_shows_the_silence_after_a_lost_network() {
         return testing::skipped(testing::Need::Root, error);
     }
     let shipped = include_str!("../../../../scenarios/failover-cut.toml");
-    run_and_lose(&only(shipped, &["cut"]), "4", STANDBY_MS, STANDBY_MS - 100);
+    run_and_lose(shipped, &["cut"], "4", [STANDBY_MS, STANDBY_MS - 100]);
 }
 
-/// A scenario with these of its subjects only, and their names.
-fn only<'a>(shipped: &str, names: &'a [&'a str]) -> (String, &'a [&'a str]) {
-    let mut parts = shipped.split("[[subject]]");
-    let keys = parts.next().unwrap().to_owned();
-    let is_wanted =
-        |part: &&str| names.iter().any(|name| part.contains(&format!("\nname = \"{name}\"\n")));
-    let subjects: Vec<&str> = parts.filter(is_wanted).collect();
-    assert_eq!(subjects.len(), names.len(), "{names:?}");
-    (keys + &subjects.iter().map(|part| format!("[[subject]]{part}")).collect::<String>(), names)
-}
-
-/// Loses the exchange of each subject once. `silence_ms_min`: between the two exchanges.
+/// Loses the exchange of each of these subjects once. `silence_ms_min`: between the two exchanges.
 fn run_and_lose(
-    (scenario, causes): &(String, &[&str]),
+    shipped: &str,
+    causes: &[&str],
     seconds: &str,
-    standby_ms: u64,
-    silence_ms_min: u64,
+    [standby_ms, silence_ms_min]: [u64; 2],
 ) {
     let place = tempfile::tempdir().unwrap();
     let (file, out) = (place.path().join("lost.toml"), place.path().join("out"));
-    std::fs::write(&file, scenario).unwrap();
+    std::fs::write(&file, with_subjects(shipped, causes)).unwrap();
     let standby = format!("follower.standby_ms={standby_ms}");
     let seconds = format!("seconds={seconds}");
     let sets = ["runs=1", "warm_up_seconds=0.1", &seconds, "hiccup_seconds=0", &standby];

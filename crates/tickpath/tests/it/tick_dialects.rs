@@ -11,10 +11,14 @@ const SUBJECTS: [&str; 3] =
     ["subject.sbe.backend=block", "subject.json.backend=block", "subject.fix.backend=block"];
 
 fn run(out: &Path, sets: &[&str]) -> (Output, Value) {
+    run_scenario(Path::new("tick-dialects"), out, &[&SUBJECTS, sets].concat())
+}
+
+fn run_scenario(scenario: &Path, out: &Path, sets: &[&str]) -> (Output, Value) {
     let mut command = tickpath();
-    command.args(["run", "tick-dialects", "--quiet", "--out"]).arg(out);
+    command.arg("run").arg(scenario).args(["--quiet", "--out"]).arg(out);
     let short = SHORT_TICKS.iter().filter(|set| !set.starts_with("subject."));
-    for set in short.chain(&SUBJECTS).chain(sets) {
+    for set in short.chain(sets) {
         command.args(["--set", set]);
     }
     let done = command.output().unwrap();
@@ -122,20 +126,20 @@ fn a_delay_of_the_exchange_is_on_the_way_of_connections_alone() {
     }
 }
 
-/// Nothing of a stream is lost but what the exchange loses on purpose: prices are missing, and the
-/// record says so.
+/// A stream loses only what the exchange loses on purpose: prices are missing, or the message that
+/// ends the flow, and the record says so.
 #[test]
 fn messages_that_the_exchange_loses_make_the_record_void() {
-    let out = tempfile::tempdir().unwrap();
-    let (done, record) = run(out.path(), &["exchange.inject.drop_every=10"]);
-    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    let shipped = include_str!("../../../../scenarios/tick-dialects.toml");
     for name in ["json", "fix"] {
-        let book = rule(&record, &format!("{name}.book"));
-        assert_eq!(book["verdict"], "broken", "{book}");
+        let place = tempfile::tempdir().unwrap();
+        let (file, out) = (place.path().join("losing.toml"), place.path().join("out"));
+        std::fs::write(&file, with_subjects(shipped, &[name])).unwrap();
+        let backend = format!("subject.{name}.backend=block");
+        let sets = ["exchange.inject.drop_every=10", &backend];
+        let (done, record) = run_scenario(&file, &out, &sets);
+        assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+        let rules = ["book", "complete"].map(|of| rule(&record, &format!("{name}.{of}")));
+        assert!(rules.iter().any(|rule| rule["verdict"] == "broken"), "{rules:?}");
     }
-    // The datagrams are whole.
-    let book = rule(&record, "sbe.book");
-    assert_eq!(book["verdict"], "held", "{book}");
-    let ticks = rule(&record, "sbe.ticks");
-    assert_eq!(ticks["verdict"], "held", "{ticks}");
 }

@@ -232,6 +232,19 @@ pub fn subject<'a>(record: &'a serde_json::Value, name: &str) -> &'a serde_json:
     subjects.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no subject {name}"))
 }
 
+/// A shipped scenario with these of its subjects only.
+pub fn with_subjects(shipped: &str, names: &[&str]) -> String {
+    const HEAD: &str = "[[subject]]";
+    let mut parts = shipped.split(HEAD);
+    let mut kept = parts.next().unwrap().to_owned();
+    let lines = names.iter().map(|name| format!("\nname = \"{name}\"\n")).collect::<Vec<_>>();
+    let is_kept = |part: &&str| lines.iter().any(|line| part.contains(line));
+    let subjects: Vec<&str> = parts.filter(is_kept).collect();
+    assert_eq!(subjects.len(), names.len(), "{names:?}");
+    subjects.iter().for_each(|subject| kept.extend([HEAD, subject]));
+    kept
+}
+
 /// A series of a subject in a record.
 pub fn series<'a>(
     record: &'a serde_json::Value,
