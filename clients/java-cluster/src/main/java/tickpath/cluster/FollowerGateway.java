@@ -1,8 +1,5 @@
 package tickpath.cluster;
 
-import io.aeron.Aeron;
-import io.aeron.driver.MediaDriver;
-import io.aeron.driver.ThreadingMode;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.InetAddress;
@@ -32,8 +29,7 @@ final class FollowerGateway implements AutoCloseable {
     private final String host;
     private final PrintStream err;
     private final ServerSocketChannel listener;
-    private final MediaDriver driver;
-    private final Aeron aeron;
+    private final ClusterClient client;
     private final Set<Relay> relays = ConcurrentHashMap.newKeySet();
 
     /**
@@ -49,14 +45,7 @@ final class FollowerGateway implements AutoCloseable {
         this.err = err;
         listener = ServerSocketChannel.open();
         listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
-        final String directory = memory(ProcessHandle.current().pid()).toString();
-        driver = MediaDriver.launch(new MediaDriver.Context()
-                .aeronDirectoryName(directory)
-                .dirDeleteOnStart(true)
-                .dirDeleteOnShutdown(true)
-                .threadingMode(ThreadingMode.SHARED)
-                .termBufferSparseFile(true));
-        aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(directory));
+        client = new ClusterClient(memory(ProcessHandle.current().pid()));
     }
 
     /** The directory of its media driver. */
@@ -87,7 +76,7 @@ final class FollowerGateway implements AutoCloseable {
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
             channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
             channel.configureBlocking(false);
-            final Relay relay = new Relay(channel, aeron, cluster, host);
+            final Relay relay = new Relay(channel, client.aeron(), cluster, host);
             relays.add(relay);
             final Thread thread = new Thread(() -> relay(relay, String.valueOf(channel.socket().getRemoteSocketAddress())));
             thread.setName("relay");
@@ -116,6 +105,6 @@ final class FollowerGateway implements AutoCloseable {
         while (!relays.isEmpty() && System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(1)) {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
         }
-        CloseHelper.closeAll(aeron, driver);
+        client.close();
     }
 }

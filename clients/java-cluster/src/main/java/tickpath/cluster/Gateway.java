@@ -209,14 +209,8 @@ final class Gateway implements AutoCloseable {
     private int connect() {
         try {
             if (connecting == null) {
-                connecting = AeronCluster.asyncConnect(new AeronCluster.Context()
-                        .aeron(aeron)
-                        .ownsAeronClient(false)
-                        .messageTimeoutNs(CONNECT_TIMEOUT_NS)
-                        .ingressChannel("aeron:udp?" + Member.SESSION_TERM)
-                        .ingressEndpoints(cluster.ingressEndpoints())
-                        .egressChannel("aeron:udp?endpoint=" + host + ":0|" + Member.SESSION_TERM)
-                        .egressListener(new Egress()));
+                connecting = AeronCluster.asyncConnect(
+                        ClusterClient.session(aeron, cluster, host, CONNECT_TIMEOUT_NS, new Egress()));
             }
             session = connecting.poll();
             if (session == null) {

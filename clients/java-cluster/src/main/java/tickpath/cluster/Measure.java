@@ -2,9 +2,6 @@ package tickpath.cluster;
 
 import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
-import io.aeron.Aeron;
-import io.aeron.driver.MediaDriver;
-import io.aeron.driver.ThreadingMode;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -37,8 +34,7 @@ final class Measure implements AutoCloseable {
     /** Whether to end before the schedule does. */
     private final BooleanSupplier interrupted;
 
-    private final MediaDriver driver;
-    private final Aeron aeron;
+    private final ClusterClient client;
     private final Gateway gateway;
     private final Histogram responses = new Histogram(TimeUnit.MINUTES.toNanos(10), 3);
     private final UnsafeBuffer record = new UnsafeBuffer(new byte[NativeEngine.RECORD_BYTES]);
@@ -60,15 +56,8 @@ final class Measure implements AutoCloseable {
      */
     Measure(final ClusterFile cluster, final long id, final String host, final BooleanSupplier interrupted) {
         this.interrupted = interrupted;
-        final String directory = memory(ProcessHandle.current().pid(), id).toString();
-        driver = MediaDriver.launch(new MediaDriver.Context()
-                .aeronDirectoryName(directory)
-                .dirDeleteOnStart(true)
-                .dirDeleteOnShutdown(true)
-                .threadingMode(ThreadingMode.SHARED)
-                .termBufferSparseFile(true));
-        aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(directory));
-        gateway = new Gateway(id, aeron, cluster, host, this::onReply);
+        client = new ClusterClient(memory(ProcessHandle.current().pid(), id));
+        gateway = new Gateway(id, client.aeron(), cluster, host, this::onReply);
     }
 
     /** The directory of a gateway's media driver. */
@@ -202,6 +191,6 @@ final class Measure implements AutoCloseable {
 
     @Override
     public void close() {
-        CloseHelper.closeAll(gateway, aeron, driver);
+        CloseHelper.closeAll(gateway, client);
     }
 }

@@ -33,8 +33,10 @@ final class NativeEngine implements AutoCloseable {
      * @throws ClientException if it is not there, or is of another version
      */
     static void load(final Path library) throws ClientException {
+        final NativeLibrary loaded;
         try {
-            Native.register(Functions.class, NativeLibrary.getInstance(library.toAbsolutePath().toString()));
+            loaded = NativeLibrary.getInstance(library.toAbsolutePath().toString());
+            Native.register(Functions.class, loaded);
         } catch (final UnsatisfiedLinkError e) {
             throw new ClientException(
                     "the engine's library can't be loaded: " + e.getMessage() + ": build it with `make cluster`", e);
@@ -44,7 +46,7 @@ final class NativeEngine implements AutoCloseable {
             throw new ClientException(library + " has version " + version + ", and this program needs " + VERSION
                     + ": build both with `make cluster`");
         }
-        NativeCopy.register(NativeLibrary.getInstance(library.toAbsolutePath().toString()));
+        NativeCopy.register(loaded);
     }
 
     static NativeEngine create(final EngineShape shape) throws ClientException {

@@ -153,14 +153,8 @@ final class Relay implements AutoCloseable {
 
     private void connect() throws IOException {
         final long begin = System.nanoTime();
-        final AeronCluster.AsyncConnect connecting = AeronCluster.asyncConnect(new AeronCluster.Context()
-                .aeron(aeron)
-                .ownsAeronClient(false)
-                .messageTimeoutNs(PATIENCE_NS)
-                .ingressChannel("aeron:udp?" + Member.SESSION_TERM)
-                .ingressEndpoints(cluster.ingressEndpoints())
-                .egressChannel("aeron:udp?endpoint=" + host + ":0|" + Member.SESSION_TERM)
-                .egressListener(new Egress()));
+        final AeronCluster.AsyncConnect connecting = AeronCluster.asyncConnect(
+                ClusterClient.session(aeron, cluster, host, PATIENCE_NS, new Egress()));
         try {
             while (session == null) {
                 if (mustStop || System.nanoTime() - begin > PATIENCE_NS) {

@@ -5,9 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.aeron.Aeron;
-import io.aeron.driver.MediaDriver;
-import io.aeron.driver.ThreadingMode;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Random;
@@ -25,8 +22,7 @@ final class Load implements AutoCloseable {
     private static final long GATEWAY = 36;
     private static final long SEED = 36;
 
-    private final MediaDriver driver;
-    private final Aeron aeron;
+    private final ClusterClient client;
     private final Gateway gateway;
     private final Random random = new Random(SEED);
     /** Commands that are not replayed yet. */
@@ -47,16 +43,9 @@ final class Load implements AutoCloseable {
     private Load(final ClusterFile cluster, final NativeEngine replayed, final long lastNumber) {
         this.replayed = replayed;
         this.lastNumber = lastNumber;
-        final String directory = Path.of("/dev/shm")
-                .resolve("tickpath-cluster-load-" + ProcessHandle.current().pid() + "-" + System.nanoTime())
-                .toString();
-        driver = MediaDriver.launch(new MediaDriver.Context()
-                .aeronDirectoryName(directory)
-                .dirDeleteOnShutdown(true)
-                .threadingMode(ThreadingMode.SHARED)
-                .termBufferSparseFile(true));
-        aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(directory));
-        gateway = new Gateway(GATEWAY, aeron, cluster, "127.0.0.1", this::onReply);
+        client = new ClusterClient(Path.of("/dev/shm")
+                .resolve("tickpath-cluster-load-" + ProcessHandle.current().pid() + "-" + System.nanoTime()));
+        gateway = new Gateway(GATEWAY, client.aeron(), cluster, "127.0.0.1", this::onReply);
     }
 
     /** The same gateway as a new process, which must continue the numbers without being told. */
@@ -172,7 +161,7 @@ final class Load implements AutoCloseable {
 
     @Override
     public void close() {
-        CloseHelper.closeAll(gateway, aeron, driver);
+        CloseHelper.closeAll(gateway, client);
     }
 
     private static final class Acknowledged {
