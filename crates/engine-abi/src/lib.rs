@@ -43,12 +43,11 @@
 //!   `output` then points to. `open` takes the bytes of a `save`, or none for a new copy.
 //! - `output` is valid until the next call with the same replica or copy.
 //! - `new`, `restore` and `open` return null, the functions with a sign a negative number if they
-//!   fail. `error`
-//!   says why: the last failure of the calling thread, as UTF-8, valid until its next one.
+//!   fail. `error` says why: the last failure of the calling thread, UTF-8, valid until its next.
 //! - A replica or copy may move between threads, and serves one call at a time.
-//! - No panic crosses the border: it is a failure. What it happened in rejects all further calls,
-//!   because its state may be half changed; free it and restore another. A copy that has failed in
-//!   any way must be freed.
+//! - No panic crosses the border: it is a failure. A replica or copy in which one happened rejects
+//!   all further calls, because its state may be half changed; free it and restore another. A copy
+//!   that has failed in any way must be freed.
 //!
 //! See docs/decisions/030-aeron-cluster.md and docs/decisions/040-the-copy-in-a-cluster.md.
 

@@ -10,7 +10,7 @@
 
 use crate::replayed::{Place, ReplayedStore};
 use crate::session::{Following, Session, SessionError, Store, StoreError};
-use crate::term::Term;
+use crate::term::{Term, last_number};
 use crc32c::crc32c;
 use journal::{LogName, Options};
 use serde::{Deserialize, Serialize};
@@ -218,6 +218,6 @@ impl Member {
 
     /// The term of the primary that was taken last; 0: none yet.
     pub fn term(&self) -> u64 {
-        self.store.place().terms.last().map_or(0, |term| term.term)
+        last_number(&self.store.place().terms)
     }
 }

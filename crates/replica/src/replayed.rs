@@ -10,7 +10,7 @@ use crate::admission::{Own, Refusal, admit};
 use crate::frame::{FrameError, Hello};
 use crate::session::{AdmitError, Store, StoreError};
 use crate::store::DirectoryStore;
-use crate::term::Term;
+use crate::term::{Term, last_number};
 use journal::{CONTENT_BYTES, LogCopy, LogName, Options, Tail};
 use std::path::Path;
 
@@ -60,8 +60,7 @@ impl ReplayedStore {
         let mut disk = DirectoryStore::open(path, options)?;
         disk.tell_room(Box::new(|is_full| !is_full));
         let had = disk.next_sequence();
-        let last = |terms: &[Term]| terms.last().map_or(0, |term| term.term);
-        let is_behind = had < place.next || last(&disk.terms()?) < last(&place.terms);
+        let is_behind = had < place.next || last_number(&disk.terms()?) < last_number(&place.terms);
         if (place.log.is_some() && disk.log() != place.log) || is_behind {
             return Err(StoreError(format!(
                 "the copy in {} goes to record {had}, and the cluster's snapshot to record {}: start the \
@@ -131,8 +130,7 @@ impl Store for ReplayedStore {
         let Place { log, terms, next, .. } = &self.place;
         admit(Own { log: *log, terms, next: *next }, hello)?;
         self.disk.begin(hello.log)?;
-        let last = |terms: &[Term]| terms.last().map_or(0, |term| term.term);
-        let is_later = last(&hello.terms) > last(&self.disk.terms()?);
+        let is_later = last_number(&hello.terms) > last_number(&self.disk.terms()?);
         if is_later && !self.disk.save_terms(&hello.terms)? {
             return Err(failed(Refusal::NoRoom).into());
         }

@@ -84,6 +84,11 @@ pub fn read(directory: &Path) -> Result<Vec<Term>, TermsError> {
     Ok(terms)
 }
 
+/// The number of the last of these terms; 0 without one.
+pub(crate) fn last_number(terms: &[Term]) -> u64 {
+    terms.last().map_or(0, |term| term.term)
+}
+
 /// Replaces the terms of the log in `directory`, durably.
 ///
 /// # Errors
@@ -116,7 +121,7 @@ pub fn begin(directory: &Path, first: u64, has_follower: bool) -> Result<(), Ter
             source: errno.into(),
         },
     )?;
-    let term = terms.last().map_or(0, |last| last.term) + 1;
+    let term = last_number(&terms) + 1;
     terms.push(Term { term, primary: u64::from_le_bytes(primary), first });
     terms.drain(..terms.len().saturating_sub(TERMS_MAX));
     write(directory, &terms)

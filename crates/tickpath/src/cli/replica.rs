@@ -31,8 +31,8 @@ pub(crate) struct ReplicateArguments {
 #[derive(Args)]
 pub(crate) struct StandbyArguments {
     /// First keep a copy of another exchange's journal, as a follower on this address; become the
-    /// exchange when the other one is silent. The other one needs --replicate sync --follower
-    /// HOST:PORT
+    /// exchange when the other one is silent or has ended. The other one needs --replicate sync
+    /// --follower HOST:PORT
     #[arg(long, value_name = "HOST:PORT", requires = "journal", conflicts_with = "echo")]
     pub standby: Option<String>,
     /// As a standby, accept only encrypted connections of an exchange that shows a certificate of

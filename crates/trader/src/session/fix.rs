@@ -5,7 +5,7 @@ use crate::session::web::{STEP_PATIENCE, read, wait_at_most};
 use clock::{Clock, Deadline};
 use fix::dictionary::Dictionary;
 use fix::encode::Body;
-use fix::frame::{self, Framed};
+use fix::frame::{self, Framed, Garbled};
 use fix::message::{Message, split};
 use fix::session::{Event, Now, Proof, Role, Session, Settings};
 use fix::store::MemoryStore;
@@ -20,7 +20,7 @@ pub(crate) const EXCHANGE_COMP_ID: &str = "TICKPATH";
 /// Our heartbeat interval, s.
 const HEARTBEAT_SECONDS: u64 = 30;
 /// The longest message, so that one fits into the buffer of a connection.
-pub(crate) const MESSAGE_BYTES_MAX: usize = 56 * 1024;
+const MESSAGE_BYTES_MAX: usize = 56 * 1024;
 
 /// The times of a session, from one clock.
 #[derive(Clone, Copy)]
@@ -187,9 +187,18 @@ const REJECTS: [&[u8]; 4] = [b"3", b"5", b"Y", b"j"];
 /// # Errors
 /// The message is longer than [`MESSAGE_BYTES_MAX`].
 pub(crate) fn whole(bytes: &[u8]) -> Result<Option<usize>, String> {
+    whole_or(bytes, |length, _| Ok(length))
+}
+
+/// As [`whole`]; `garbled` decides about a message that is garbled, by its length and why.
+#[inline]
+pub(crate) fn whole_or(
+    bytes: &[u8],
+    garbled: impl FnOnce(usize, Garbled) -> Result<usize, String>,
+) -> Result<Option<usize>, String> {
     match frame::next(bytes) {
         Framed::Message { bytes, .. } => Ok(Some(bytes.len())),
-        Framed::Garbled { bytes, .. } => Ok(Some(bytes)),
+        Framed::Garbled { bytes, why } => garbled(bytes, why).map(Some),
         Framed::Incomplete if bytes.len() <= MESSAGE_BYTES_MAX => Ok(None),
         Framed::Incomplete => Err(format!(
             "a message of more than {MESSAGE_BYTES_MAX} bytes came (limit MESSAGE_BYTES_MAX)"

@@ -152,7 +152,7 @@ fn as_many_prices_as_fix_shows_are_too_many() {
 /// Action, side, price in ticks, lots.
 type Change = (u8, bool, i64, u64);
 
-/// As the gateway writes it, but for the order of fields in an entry, which is anything.
+/// As the gateway writes it. The order of fields in an entry is any.
 fn encode(changes: &[Change], number: u64) -> Vec<u8> {
     let mut body = bytes("35=X|49=TICKPATH|56=TICKS-1|34=9|52=x|262=ticks|");
     let mut fields = Body::new(&mut body);

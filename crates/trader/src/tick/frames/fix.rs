@@ -2,9 +2,8 @@
 //! the session answers heartbeats and test requests. A connection loses nothing, so a message out
 //! of sequence is final.
 
-use crate::session::fix::{MESSAGE_BYTES_MAX, Times, text_of};
+use crate::session::fix::{Times, text_of, whole_or};
 use crate::tick::frames::{Frames, copy};
-use fix::frame::{self, Framed};
 use fix::hot::Header;
 use fix::session::{Event, Session};
 use fix::store::{MemoryStore, Store};
@@ -78,16 +77,9 @@ impl Frames for FixFrames {
     }
 }
 
-/// The length of the first message, once it is whole.
+/// The length of the first message, once it is whole; one that is garbled is final.
 fn whole(bytes: &[u8]) -> Result<Option<usize>, String> {
-    match frame::next(bytes) {
-        Framed::Message { bytes, .. } => Ok(Some(bytes.len())),
-        Framed::Garbled { why, .. } => Err(format!("the exchange sent a garbled message: {why}")),
-        Framed::Incomplete if bytes.len() <= MESSAGE_BYTES_MAX => Ok(None),
-        Framed::Incomplete => Err(format!(
-            "a message of more than {MESSAGE_BYTES_MAX} bytes came (limit MESSAGE_BYTES_MAX)"
-        )),
-    }
+    whole_or(bytes, |_, why| Err(format!("the exchange sent a garbled message: {why}")))
 }
 
 /// Heartbeat, TestRequest, ResendRequest, Reject, SequenceReset, Logout, Logon.
