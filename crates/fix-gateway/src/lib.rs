@@ -1,18 +1,20 @@
-//! FIX at the exchange: a thread that accepts FIX sessions, and has for each of them a connection
-//! to the exchange's JSON door.
+//! FIX at the exchange: sessions as streams of the exchange's own thread. Each of them is a client
+//! of the exchange's JSON, without a socket in between.
 //!
 //! ```text
 //!   client ── FIX ──> Door ──> Desk: session, orders ── JSON ──> serve ─ exchange, and back
 //! ```
 //!
-//! So an account's limits, kill switch, message rates and self-trade prevention are those of the
-//! JSON door, and the exchange's own thread is unchanged. A session's connection to the exchange
-//! outlives the client's: reports that come meanwhile wait in the session's store.
+//! So an account's limits, kill switch, message rates and self-trade prevention are those of JSON.
+//! A session's connection to the exchange outlives the client's: reports that come meanwhile wait
+//! in the session's store.
 //!
-//! - [`door`]: sockets, limits, which connection belongs to which session.
+//! - [`streams`]: the set of streams that the exchange serves: sessions, and those of another set.
+//! - [`door`]: clients, limits, which connection belongs to which session.
 //! - [`desk`]: one session without sockets: FIX in, JSON out, and back.
+//! - [`link`]: a session's connection to the exchange: upgrade, login, replies.
 //!
-//! See docs/decisions/023-fix-gateway.md.
+//! See docs/decisions/023-fix-gateway.md and docs/decisions/042-fix-on-the-exchange-thread.md.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -20,7 +22,27 @@
 mod desk;
 mod door;
 mod link;
+mod streams;
 
+use clock::Clock;
 pub use desk::Security;
-pub use door::{Counts, Exchange, FindLogin, Limits, Login, Settings, serve};
+use door::Door;
+pub use door::{Counts, FindLogin, Limits, Login, Settings, SharedCounts};
 pub use fix::session::Logon;
+use streams::FixStreams;
+use transport::Streams;
+
+/// The streams of `inner`, and beside them a stream for each session of the FIX clients that
+/// `clients` accepts; its wait must return at once, as that of a [`SideSet`](transport::SideSet).
+/// With `is_woken` an event at `clients` ends a wait of `inner` that sleeps. At the end each client
+/// gets a Logout, and `counts` are there.
+pub fn beside(
+    inner: Box<dyn Streams>,
+    (clients, is_woken): (Box<dyn Streams>, bool),
+    settings: Settings,
+    clock: Clock,
+    counts: SharedCounts,
+) -> Box<dyn Streams> {
+    let door = Door::new(clients, settings, clock);
+    Box::new(FixStreams::new(inner, door, (clock, is_woken), counts))
+}

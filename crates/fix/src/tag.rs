@@ -73,5 +73,5 @@ pub const TICK_NUMBER: u32 = 8017;
 pub const TICK_INTENDED_NS: u32 = 8018;
 /// When its engine had taken the input; user-defined.
 pub const TICK_ACKNOWLEDGED_NS: u32 = 8019;
-/// When it encoded the last change, before the FIX thread got it; user-defined.
+/// When it encoded the last change as JSON, before it became FIX; user-defined.
 pub const TICK_PUBLISHED_NS: u32 = 8020;

@@ -31,7 +31,7 @@ pub(crate) fn run(
     let device = transport::backend(&arguments.backend)?.shared_device();
     let ticker = plant::ticker(&arguments.market_data, clock, device.as_ref())?;
     let device = device.filter(|_| ticker.is_some());
-    let entrance = Entrance::new(arguments, threads, None, (limits, clock), (None, device))?;
+    let entrance = Entrance::new(arguments, threads, None, (limits, clock), (None, device), None)?;
     let Some(mut ticker) = ticker else {
         listen(entrance, &mut Echo::default(), None, stop)?;
         return Ok(DONE);

@@ -6,7 +6,7 @@ use crate::echo;
 use crate::entry_hold;
 use crate::exchange_plan;
 use crate::exit::DONE;
-use crate::fix::{FixThread, Shared};
+use crate::fix::{self, FixDoor};
 use crate::plant;
 use crate::process::{self, FirstLine, bind, die_with, raise_descriptors, say, say_ready};
 use crate::recovered::tell_recovery;
@@ -25,7 +25,7 @@ use plan::faults::Inject;
 use record::ExchangeResult;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -84,23 +84,19 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let (has_taken_over, cores) = (fence.is_some(), &threads.journal);
     let shipper =
         replicate::start(arguments, &exchange, follower_tls.as_ref(), has_taken_over, cores)?;
-    let allowed = threads.allowed.clone();
-    let mut entrance =
-        Entrance::new(arguments, threads, secure.as_ref(), (limits, clock), (clients, device))?;
-    let shared = Shared {
-        clock,
-        exchange: entrance.address,
-        instruments: exchange.instruments(),
-        secure: secure.as_ref(),
-        stop: stop.clone(),
-        allowed,
-    };
-    let fix = FixThread::start(arguments, shared)?;
-    entrance.fix = fix.as_ref().map(|fix| fix.address);
+    let door = FixDoor::open(arguments, exchange.instruments(), clock)?;
+    let over_fix = door.as_ref().map(|door| door.counts.clone());
+    let entrance = Entrance::new(
+        arguments,
+        threads,
+        secure.as_ref(),
+        (limits, clock),
+        (clients, device),
+        door,
+    )?;
     let hold = entrance.hold.clone();
     let over_udp = entrance.udp.as_ref().map(|udp| udp.counts.clone());
     let rejections = listen(entrance, &mut exchange, secure.as_ref(), &stop)?;
-    let fix = fix.map(FixThread::join);
     let closed = exchange.close_journal();
     let replicated = shipper.map(replicate::end);
     drop(fence);
@@ -114,8 +110,8 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     if let Some(secure) = &secure {
         all["tls"] = secure.counts();
     }
-    if let Some(fix) = fix {
-        all["fix"] = fix?;
+    if let Some(over_fix) = over_fix {
+        all["fix"] = fix::as_json(&over_fix);
     }
     if let Some(hold) = hold {
         all["entry_hold"] = entry_hold::counts(&hold);
@@ -310,7 +306,7 @@ pub(crate) struct Entrance {
     scheduling: Scheduling,
     limits: serve::Limits,
     clock: Clock,
-    /// Where its FIX thread listens.
+    /// Where it takes FIX.
     fix: Option<SocketAddr>,
     /// Where it takes SBE over UDP.
     udp: Option<SbeUdp>,
@@ -325,18 +321,24 @@ impl Entrance {
         secure: Option<&Secure>,
         (limits, clock): (serve::Limits, Clock),
         (reserved, device): (Option<OwnedFd>, Option<SharedDevice>),
+        door: Option<FixDoor>,
     ) -> anyhow::Result<Entrance> {
         let inject = Inject::from_words(&arguments.inject)?;
         raise_descriptors(limits.connections_max as u64);
         let scheduling = threads.scheduling;
         let hold = entry_hold::of(arguments)?;
         let udp = arguments.sbe_udp.as_deref().map(SbeUdp::bind).transpose()?;
+        let bells: Vec<BorrowedFd<'_>> = door.iter().filter_map(FixDoor::bell).collect();
         let streams = match &udp {
-            None => open(arguments, threads, (secure, device), clock, hold.clone()),
-            Some(udp) => udp.open(&arguments.backend, clock),
+            None => open(arguments, threads, (secure, device), (clock, &bells), hold.clone()),
+            Some(udp) => udp.open(&arguments.backend, &bells, clock),
         };
-        let streams =
+        let mut streams =
             streams.with_context(|| format!("cannot open backend {}", arguments.backend))?;
+        let fix = door.as_ref().map(|door| door.address);
+        if let Some(door) = door {
+            streams = door.beside(streams, secure, clock)?;
+        }
         let mut streams = inject::around(streams, &inject, clock);
         let (address, listener) = match rows::is_below(&arguments.backend) {
             true => (listen_below(&mut *streams, &arguments.listen)?, None),
@@ -348,7 +350,7 @@ impl Entrance {
                 (listener.local_addr()?, Some(listener))
             }
         };
-        Ok(Entrance { address, listener, streams, hold, scheduling, limits, clock, fix: None, udp })
+        Ok(Entrance { address, listener, streams, hold, scheduling, limits, clock, fix, udp })
     }
 }
 
@@ -383,7 +385,7 @@ fn open(
     arguments: &ExchangeArguments,
     threads: Threads,
     (secure, device): (Option<&Secure>, Option<SharedDevice>),
-    clock: Clock,
+    (clock, bells): (Clock, &[BorrowedFd<'_>]),
     hold: Option<HoldOnEntry>,
 ) -> anyhow::Result<Box<dyn Streams>> {
     let backend = transport::backend(&arguments.backend)?;
@@ -397,7 +399,7 @@ fn open(
     let acceptor = secure.map(Secure::acceptor);
     if arguments.gateways == 0 {
         let streams = match device {
-            None => backend.open(clock)?,
+            None => backend.open_beside(clock, bells)?,
             Some(device) => device.streams(clock),
         };
         return Ok(match acceptor {

@@ -32,12 +32,9 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
             arguments.inject = book.inject.words();
             arguments.entry_hold_us = book.entry_hold_us;
             arguments.market_data.delivery_window_us = book.delivery_window_us;
-            if let Some(FixPlan { listen, store, core }) = book.fix {
+            if let Some(FixPlan { listen, store }) = book.fix {
                 arguments.fix.fix = Some(listen);
                 arguments.fix.fix_store = Some(PathBuf::from(store));
-                arguments.fix.fix_core = core;
-                // Without a core of its own it would spin on one of those it serves.
-                arguments.fix.fix_backend = core.is_none().then(|| "block".to_owned());
             }
             arguments.sbe_udp = book.sbe_udp;
             if let Some(JournalPlan { directory, follower, standby }) = book.journal {

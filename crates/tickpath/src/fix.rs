@@ -1,51 +1,44 @@
-//! `tickpath exchange --fix`: the thread that accepts FIX sessions.
+//! `tickpath exchange --fix`: where it accepts FIX sessions.
 
 use crate::cli::ExchangeArguments;
 use crate::process::{bind, raise_descriptors};
 use crate::secure::Secure;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clock::Clock;
 use exchange::{Instruments, Limits, Tokens};
 use fix::signature::is_signed_with;
-use fix_gateway::{Counts, Login, Security, Settings};
+use fix_gateway::{Counts, Login, Security, Settings, SharedCounts};
+use plan::backend as rows;
 use serde_json::{Value, json};
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::thread::JoinHandle;
-use transport::tls::{self, Connector};
+use std::sync::PoisonError;
+use transport::{SideSet, Streams, tls};
 
-/// The FIX thread.
-pub(crate) struct FixThread {
+/// The address of FIX before the exchange serves there.
+pub(crate) struct FixDoor {
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    thread: JoinHandle<io::Result<Counts>>,
+    /// Its counts at the end.
+    pub(crate) counts: SharedCounts,
+    listener: TcpListener,
+    clients: SideSet,
+    settings: Settings,
+    /// Whether the exchange's wait ends when a FIX client sends something.
+    is_woken: bool,
 }
 
-/// Parts of the exchange's process that the FIX thread shares.
-pub(crate) struct Shared<'a> {
-    pub(crate) clock: Clock,
-    /// Where the exchange listens.
-    pub(crate) exchange: SocketAddr,
-    pub(crate) instruments: &'a Instruments,
-    pub(crate) secure: Option<&'a Secure>,
-    pub(crate) stop: Arc<AtomicBool>,
-    /// The cores that the process was started with.
-    pub(crate) allowed: Vec<usize>,
-}
-
-impl FixThread {
+impl FixDoor {
     /// As the command line asks; `None` without `--fix`.
-    pub(crate) fn start(
+    pub(crate) fn open(
         arguments: &ExchangeArguments,
-        shared: Shared<'_>,
-    ) -> anyhow::Result<Option<FixThread>> {
+        instruments: &Instruments,
+        clock: Clock,
+    ) -> anyhow::Result<Option<FixDoor>> {
         let (Some(listen), Some(store)) = (&arguments.fix.fix, &arguments.fix.fix_store) else {
             return Ok(None);
         };
-        let Shared { clock, exchange, instruments, secure, stop, allowed } = shared;
         std::fs::create_dir_all(store).with_context(|| {
             format!("cannot make the folder of --fix-store {}", store.display())
         })?;
@@ -54,43 +47,39 @@ impl FixThread {
             None => Tokens::Any,
         };
         let settings = settings(arguments, store, tokens, securities(instruments));
-        // A session has a connection to its client, two to the exchange, and a file.
+        // A session has a connection to its client, and a file.
         let connections_max = settings.limits.connections_max as u64;
-        raise_descriptors(connections_max + 4 * connections_max);
-        let backend = match &arguments.fix.fix_backend {
-            None => transport::backend(&arguments.backend)?,
-            Some(name) => transport::backend(name).context("--fix-backend")?,
-        };
-        let acceptor = secure.map(Secure::acceptor);
+        raise_descriptors(connections_max + 2 * connections_max);
+        let (backend, gateways) = (&arguments.backend, arguments.gateways);
+        let spins = transport::backend(backend)?.row.spins;
+        let clients = SideSet::open(clock, spins)?;
+        // Gateways wake their exchange without a descriptor.
+        let is_woken = !spins && gateways == 0 && !rows::is_below(backend);
         let listener = bind(listen).context("--fix")?;
         let address = listener.local_addr()?;
-        let target = target(exchange, secure);
-        let core = arguments.fix.fix_core;
-        let work = move || {
-            // It would inherit the core of the exchange's pinned thread.
-            match core {
-                Some(core) => host::thread::pin(core),
-                None => host::thread::run_on(&allowed),
-            }
-            .map_err(io::Error::other)?;
-            let mut streams = backend.open(clock)?;
-            if let Some(acceptor) = acceptor {
-                streams = tls::around(streams, Some(acceptor), clock);
-            }
-            streams.listen(listener)?;
-            fix_gateway::serve(&mut *streams, target, settings, clock, &stop)
-        };
-        let report = move || work().inspect_err(|error| eprintln!("error: FIX has ended: {error}"));
-        let thread = std::thread::Builder::new().name("fix".to_owned()).spawn(report)?;
-        Ok(Some(FixThread { address, thread }))
+        let counts = SharedCounts::default();
+        Ok(Some(FixDoor { address, counts, listener, clients, settings, is_woken }))
     }
 
-    /// Waits for its end, which the stop flag causes; its counts.
-    pub(crate) fn join(self) -> anyhow::Result<Value> {
-        match self.thread.join() {
-            Ok(counts) => Ok(in_words(&counts.context("the FIX thread has failed")?)),
-            Err(_) => bail!("the FIX thread panicked; this is a bug in tickpath"),
+    /// Rings when a client sends something, for streams that sleep.
+    pub(crate) fn bell(&self) -> Option<BorrowedFd<'_>> {
+        self.is_woken.then(|| self.clients.bell.as_fd())
+    }
+
+    /// The exchange's streams, with the sessions of FIX beside them.
+    pub(crate) fn beside(
+        self,
+        inner: Box<dyn Streams>,
+        secure: Option<&Secure>,
+        clock: Clock,
+    ) -> anyhow::Result<Box<dyn Streams>> {
+        let FixDoor { counts, listener, clients, settings, is_woken, .. } = self;
+        let mut clients = clients.streams;
+        if let Some(secure) = secure {
+            clients = tls::around(clients, Some(secure.acceptor()), clock);
         }
+        clients.listen(listener)?;
+        Ok(fix_gateway::beside(inner, (clients, is_woken), settings, clock, counts))
     }
 }
 
@@ -148,23 +137,9 @@ fn login(tokens: &Tokens, logon: &fix_gateway::Logon) -> Option<Login> {
     (!login.account.is_empty() && fits(&login.account)).then_some(login)
 }
 
-/// The exchange's own listener, and how to speak to it.
-fn target(mut exchange: SocketAddr, secure: Option<&Secure>) -> fix_gateway::Exchange {
-    if exchange.ip().is_unspecified() {
-        exchange.set_ip(match exchange {
-            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        });
-    }
-    let connector = secure.map(|secure| Connector::to_own(secure.acceptor()));
-    let secure = Box::new(move |socket| match &connector {
-        None => Ok(transport::Connection::from(socket)),
-        Some(connector) => connector.connect(socket),
-    });
-    fix_gateway::Exchange { address: exchange, secure }
-}
-
-fn in_words(counts: &Counts) -> Value {
+/// The counts as an exchange's last line has them.
+pub(crate) fn as_json(counts: &SharedCounts) -> Value {
+    let counts: Counts = *counts.lock().unwrap_or_else(PoisonError::into_inner);
     json!({
         "connections": counts.connections,
         "logons": counts.logons,

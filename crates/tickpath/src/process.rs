@@ -135,7 +135,7 @@ pub(crate) struct FirstLine<'a> {
     /// The certificate that it made, in PEM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<&'a str>,
-    /// Where its FIX thread listens.
+    /// Where it takes FIX.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<SocketAddr>,
     /// Where it takes SBE over UDP.

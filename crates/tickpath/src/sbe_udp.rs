@@ -5,6 +5,7 @@ use clock::Clock;
 use plan::backend as rows;
 use serde_json::{Value, json};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::BorrowedFd;
 use std::sync::PoisonError;
 use transport::Streams;
 use transport::acked::{self, SharedCounts};
@@ -30,17 +31,22 @@ impl SbeUdp {
         Ok(SbeUdp { address, counts: SharedCounts::default(), socket })
     }
 
-    /// The streams of a backend, with those over UDP beside them.
+    /// The streams of a backend, with those over UDP beside them. The bells wake it.
     ///
     /// # Errors
     /// If the backend has no sockets of the kernel, or can't be opened.
-    pub(crate) fn open(&self, backend: &str, clock: Clock) -> anyhow::Result<Box<dyn Streams>> {
+    pub(crate) fn open(
+        &self,
+        backend: &str,
+        bells: &[BorrowedFd<'_>],
+        clock: Clock,
+    ) -> anyhow::Result<Box<dyn Streams>> {
         if rows::is_below(backend) {
             bail!("--sbe-udp needs sockets of the kernel, which {backend} has not: use spin");
         }
         let backend = transport::backend(backend)?;
         let socket = self.socket.try_clone()?;
-        Ok(acked::beside(backend, socket, clock, self.counts.clone())?)
+        Ok(acked::beside(backend, socket, bells, clock, self.counts.clone())?)
     }
 }
 

@@ -61,7 +61,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
             let acceptor = has_tls.then(|| Arc::new(Acceptor::of(&pair).unwrap()));
             let mut streams = match gateways {
                 0 if case.is_over_udp => {
-                    acked::beside(backend, udp, clock, Default::default()).unwrap()
+                    acked::beside(backend, udp, &[], clock, Default::default()).unwrap()
                 }
                 0 if has_tls => tls::around(backend.open(clock).unwrap(), acceptor, clock),
                 0 => backend.open(clock).unwrap(),

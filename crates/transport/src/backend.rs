@@ -7,7 +7,7 @@ use crate::{stream, tls};
 use clock::Clock;
 use plan::backend::{self as rows, UnknownBackend};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// One way to wait, read and write, and how to open a set of its sockets.
@@ -73,19 +73,21 @@ impl Backend {
         DeviceKind::of(self.row).map(SharedDevice::new)
     }
 
-    /// As [`Backend::open`], for a thread that also receives datagrams: an arrival at `socket` ends
-    /// a sleeping wait. Each arrival is reported once, as [`BELL`](crate::BELL),
-    /// which can't be read: receive until the socket is empty, then wait.
+    /// As [`Backend::open`], for a thread that also looks elsewhere: at a socket with datagrams, or
+    /// at a [`SideSet`]. An event at one of the `bells` ends a sleeping wait. It is reported once,
+    /// as [`BELL`](crate::BELL), which can't be read: take all that is there, then wait.
     ///
     /// # Errors
     /// If the kernel lacks what the backend needs.
     pub fn open_beside(
         &self,
         clock: Clock,
-        socket: BorrowedFd<'_>,
+        bells: &[BorrowedFd<'_>],
     ) -> io::Result<Box<dyn Streams>> {
         let mut sockets = (self.open)(clock)?;
-        sockets.wake_by(socket)?;
+        for bell in bells {
+            sockets.wake_by(*bell)?;
+        }
         Ok(sockets)
     }
 
@@ -100,6 +102,25 @@ impl Backend {
             None => sockets,
             Some(_) => Box::new(tls::TlsStreams::new(sockets, tls, clock)),
         })
+    }
+}
+
+/// A set of sockets that a thread has beside its main one. The thread sleeps in the main set alone.
+pub struct SideSet {
+    /// The sockets. Their wait is to return at once: `until_ns` is 0.
+    pub streams: Box<dyn Streams>,
+    /// Rings at each event there; for [`Backend::open_beside`].
+    pub bell: OwnedFd,
+}
+
+impl SideSet {
+    /// An empty one. With `spins` its wait reads a few sockets in turn, as backend `spin` does.
+    ///
+    /// # Errors
+    /// If the process or the system is out of descriptors.
+    pub fn open(clock: Clock, spins: bool) -> io::Result<SideSet> {
+        let (streams, bell) = stream::readiness::with_bell(clock, spins)?;
+        Ok(SideSet { streams, bell })
     }
 }
 

@@ -14,6 +14,7 @@
 //!                        ├── readiness: `spin`, `block`
 //!                        ├── below: `af_xdp`, TCP and datagrams without the kernel's stack
 //!                        ├── acked: peers over UDP, beside another set
+//!                        ├── FIX sessions, by crate `fix-gateway`, around any
 //!                        ├── uring: `io_uring`, `io_uring_spin`
 //!                        └── gateways: threads that own the sockets, each with one of the former;
 //!                            bytes come and go through rings
@@ -31,6 +32,7 @@ mod dialogue;
 pub mod echo;
 pub mod forward;
 pub mod gateway;
+pub mod lanes;
 #[cfg(test)]
 mod present;
 pub mod proxy;
@@ -40,7 +42,7 @@ mod stream;
 mod streams;
 pub mod tls;
 
-pub use backend::{BACKENDS, Backend, backend};
+pub use backend::{BACKENDS, Backend, SideSet, backend};
 pub use connection::Connection;
 pub use dialogue::{Blocking, Dialogue};
 pub use stream::{StreamReceiver, inject, stamped};

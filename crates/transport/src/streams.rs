@@ -188,8 +188,8 @@ pub(crate) trait Sockets: Streams {
         self.add(socket.into())
     }
 
-    /// From now on whatever is written to `bell`, an eventfd, ends a wait that sleeps. It may be
-    /// reported as [`BELL`], of which nothing can be read.
+    /// From now on an event at `bell` ends a wait that sleeps, as it does at earlier bells. It may
+    /// be reported as [`BELL`], of which nothing can be read.
     ///
     /// # Errors
     /// If the kernel rejects the registration.

@@ -37,7 +37,7 @@ impl Server {
         let shared = counts.clone();
         let open = move |clock: Clock| {
             let backend = transport::backend("block").unwrap();
-            acked::beside(backend, socket, clock, shared).unwrap()
+            acked::beside(backend, socket, &[], clock, shared).unwrap()
         };
         Server { running: Running::start_over(open, config), address, counts }
     }

@@ -1,8 +1,9 @@
 //! From a Logon to its session.
 
-use super::seat::{Client, Link, Seat};
+use super::links::User;
+use super::seat::{Client, OrdersLink, Seat};
 use super::{COMP_ID_BYTES_MAX, Desk, Door, LOGON_BYTES_MAX, Login, Owner, SESSIONS_MAX};
-use crate::link::{self, Purpose};
+use crate::link::{Link, Purpose};
 use fix::session::{Logon, logon_of};
 use std::io;
 use std::sync::Arc;
@@ -11,10 +12,13 @@ use transport::{StreamId, StreamRead};
 /// The longest name of a store's file, without the ending of one that is written anew.
 const FILE_NAME_BYTES_MAX: usize = 240;
 
-impl Door<'_> {
+impl Door {
     pub(super) fn read_logon(&mut self, id: StreamId) {
-        let read = self.streams.read(id, &mut self.buffer);
-        let Some(waiting) = self.waiting.get_mut(&id) else { return };
+        // The rest waits in the socket until the client has its seat.
+        let Some(waiting) = self.waiting.get_mut(&id).filter(|one| one.takes.is_none()) else {
+            return;
+        };
+        let read = self.clients.read(id, &mut self.buffer);
         let n = match read {
             StreamRead::Bytes { n, .. } => n,
             StreamRead::Empty => return,
@@ -48,11 +52,11 @@ impl Door<'_> {
             }
         };
         match self.seat(&login, logon) {
-            Ok(at) if self.seats[at].client.is_some() => {
+            Ok(at) if self.seats[at].is_taken() => {
                 self.counts.duplicate_logons += 1;
                 self.forget_waiting(id);
             }
-            Ok(at) => self.take_seat(id, at, logon),
+            Ok(at) => self.connect(id, at, &login, logon.cancels_on_disconnect),
             Err(_) => {
                 self.counts.unavailable += 1;
                 self.forget_waiting(id);
@@ -68,50 +72,66 @@ impl Door<'_> {
         (self.settings.login)(logon)
     }
 
-    /// The seat of a session, with a connection to the exchange.
+    /// The seat of a session.
     fn seat(&mut self, login: &Login, logon: &Logon) -> io::Result<usize> {
         let name = file_name(&login.account, &logon.sender);
-        let at = match self.by_name.get(&name) {
-            Some(at) => *at,
-            None if self.seats.len() >= SESSIONS_MAX || name.len() > FILE_NAME_BYTES_MAX => {
-                return Err(io::ErrorKind::QuotaExceeded.into());
-            }
-            None => {
-                let path = self.settings.store.join(&name);
-                let names = (self.settings.comp_id.as_str(), logon.sender.as_str());
-                let shared = (Arc::clone(&self.dictionary), Arc::clone(&self.securities));
-                let desk = Desk::open(&login.account, names, shared, &path)?;
-                self.seats.push(Seat::new(desk));
-                self.by_name.insert(name, self.seats.len() - 1);
-                self.seats.len() - 1
-            }
-        };
-        self.seats[at].token.clone_from(&login.token);
-        let cancels = logon.cancels_on_disconnect;
-        if self.seats[at].link.is_some() {
-            self.seats[at].desk.log_on_again(&login.token, cancels);
-            return Ok(at);
+        if let Some(at) = self.by_name.get(&name) {
+            return Ok(*at);
         }
-        // Requests for a connection that is gone.
-        self.seats[at].desk.exchange_gone();
-        let Self { exchange, streams, .. } = self;
-        let purpose = Purpose::Orders { cancels_on_disconnect: cancels };
-        let (stream, reader) =
-            link::open(exchange.address, &exchange.secure, &login.token, purpose)?;
-        let id = streams.add(stream)?;
-        self.owners.insert(id, Owner::Exchange(at));
-        self.seats[at].link = Some(Link::new(id, reader));
-        self.take_replies(at, self.now());
-        Ok(at)
+        if self.seats.len() >= SESSIONS_MAX || name.len() > FILE_NAME_BYTES_MAX {
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
+        let path = self.settings.store.join(&name);
+        let names = (self.settings.comp_id.as_str(), logon.sender.as_str());
+        let shared = (Arc::clone(&self.dictionary), Arc::clone(&self.securities));
+        let desk = Desk::open(&login.account, names, shared, &path)?;
+        self.seats.push(Seat::new(desk));
+        self.by_name.insert(name, self.seats.len() - 1);
+        Ok(self.seats.len() - 1)
     }
 
-    fn take_seat(&mut self, id: StreamId, at: usize, logon: &Logon) {
+    /// A client waits for the seat until the exchange has logged the session on. A connection to
+    /// the exchange that is there already is used.
+    fn connect(&mut self, id: StreamId, at: usize, login: &Login, cancels_on_disconnect: bool) {
+        let seat = &mut self.seats[at];
+        seat.read_ns = self.clock.now_ns();
+        seat.token.clone_from(&login.token);
+        seat.cancels_next = cancels_on_disconnect;
+        if seat.link.is_some() {
+            seat.desk.log_on_again(&login.token, cancels_on_disconnect);
+            return self.take_seat(id, at);
+        }
+        // Requests for a connection that is gone.
+        seat.desk.exchange_gone();
+        let link = Link::new(&login.token, Purpose::Orders { cancels_on_disconnect });
+        let place = self.links.open(User::Orders(at));
+        seat.link = Some(OrdersLink { place, link });
+        seat.awaited_by = Some(id);
+        if let Some(waiting) = self.waiting.get_mut(&id) {
+            waiting.takes = Some(at);
+        }
+        // Else a backend that sleeps would be told of its bytes again and again.
+        if self.clients.watch_readable(id, false).is_err() {
+            self.forget_waiting(id);
+        }
+    }
+
+    /// The exchange has logged the session on.
+    pub(super) fn seat_is_open(&mut self, at: usize) {
+        let Some(id) = self.seats[at].awaited_by.take() else { return };
+        match self.clients.watch_readable(id, true) {
+            Ok(()) => self.take_seat(id, at),
+            Err(_) => self.forget_waiting(id),
+        }
+    }
+
+    fn take_seat(&mut self, id: StreamId, at: usize) {
         let Some(waiting) = self.waiting.remove(&id) else { return };
         self.owners.insert(id, Owner::Client(at));
         let now = self.now();
         let seat = &mut self.seats[at];
         seat.client = Some(Client::new(id));
-        seat.desk.cancels_on_disconnect = logon.cancels_on_disconnect;
+        seat.desk.cancels_on_disconnect = seat.cancels_next;
         self.counts.logons += 1;
         let outcome = seat.desk.connected(now).and_then(|()| seat.desk.client(&waiting.bytes, now));
         self.settle(at, outcome);

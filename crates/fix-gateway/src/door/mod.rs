@@ -1,5 +1,5 @@
-//! The loop of the FIX thread: accepts clients, finds each one's session by its Logon, and carries
-//! bytes between sockets and [desks](crate::desk).
+//! FIX clients on one side, and the exchange on the other: accepts clients, finds each one's
+//! session by its Logon, and carries bytes between sockets, [desks](crate::desk) and the exchange.
 //!
 //! A connection is nobody's until its Logon is whole and authentic: it may take
 //! [`Limits::logon_ns_max`], and [`LOGON_BYTES_MAX`] bytes. A failed login is closed after
@@ -8,20 +8,21 @@
 
 mod admit;
 mod data;
+mod inside;
+mod links;
 mod seat;
 
 use crate::desk::{Desk, Securities, Security};
-use crate::link::Secure;
 use clock::Clock;
 use fix::dictionary::Dictionary;
 use fix::session::{Logon, Now};
+use links::Links;
 use seat::Seat;
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use transport::{Ready, StreamId, StreamRead, Streams};
 
 /// The longest Logon, with the bytes that may follow it in the same reads.
@@ -34,14 +35,6 @@ pub(crate) const COMP_ID_BYTES_MAX: usize = 32;
 const SWEEP_NS: u64 = 100_000_000;
 const READ_BYTES: usize = 64 * 1024;
 
-/// The exchange behind the door.
-pub struct Exchange {
-    /// Where it listens for JSON.
-    pub address: SocketAddr,
-    /// Secures a connection to it, if it listens with TLS.
-    pub secure: Box<Secure>,
-}
-
 /// An account, and the token that logs it on.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
@@ -53,6 +46,9 @@ pub struct Login {
 
 /// Finds the account of a Logon; `None` if it is not authentic.
 pub type FindLogin = dyn Fn(&Logon) -> Option<Login> + Send;
+
+/// The door's counts, which are there when it has closed.
+pub type SharedCounts = Arc<Mutex<Counts>>;
 
 /// Settings of the door.
 pub struct Settings {
@@ -116,28 +112,27 @@ pub struct Counts {
     pub slow_readers: u64,
 }
 
-/// The owner of a stream.
+/// The owner of a client's stream.
 #[derive(Clone, Copy)]
 enum Owner {
     Waiting,
     Client(usize),
-    Exchange(usize),
-    /// The connection to the exchange for market data.
-    Data(usize),
 }
 
-/// A connection without a Logon.
+/// A connection without a session.
 struct Waiting {
     bytes: Vec<u8>,
     peer: Option<IpAddr>,
     since_ns: u64,
     /// Its login has failed; it is closed then.
     close_at_ns: Option<u64>,
+    /// The seat that it takes when that is connected to the exchange.
+    takes: Option<usize>,
 }
 
-struct Door<'a> {
-    streams: &'a mut dyn Streams,
-    exchange: Exchange,
+/// See the module.
+pub(crate) struct Door {
+    clients: Box<dyn Streams>,
     settings: Settings,
     dictionary: Arc<Dictionary>,
     securities: Arc<Securities>,
@@ -146,70 +141,89 @@ struct Door<'a> {
     by_name: HashMap<String, usize>,
     owners: HashMap<StreamId, Owner>,
     waiting: HashMap<StreamId, Waiting>,
+    /// The sessions' connections to the exchange.
+    pub links: Links,
     counts: Counts,
     buffer: Box<[u8]>,
+    ready: Vec<Ready>,
+    sweep_at_ns: u64,
 }
 
-/// Serves FIX clients that `streams` accepts, until `stop` is set; then sends each a Logout.
-///
-/// # Errors
-/// If the backend fails as a whole.
-pub fn serve(
-    streams: &mut dyn Streams,
-    exchange: Exchange,
-    mut settings: Settings,
-    clock: Clock,
-    stop: &AtomicBool,
-) -> io::Result<Counts> {
-    let securities = Securities::new(std::mem::take(&mut settings.securities));
-    let mut door = Door {
-        streams,
-        exchange,
-        settings,
-        dictionary: Arc::new(Dictionary::tickpath()),
-        securities: Arc::new(securities),
-        clock,
-        seats: Vec::new(),
-        by_name: HashMap::new(),
-        owners: HashMap::new(),
-        waiting: HashMap::new(),
-        counts: Counts::default(),
-        buffer: vec![0; READ_BYTES].into_boxed_slice(),
-    };
-    let mut ready = Vec::new();
-    let mut sweep_at_ns = clock.now_ns() + SWEEP_NS;
-    while !stop.load(Ordering::Relaxed) {
-        // Without a client a backend that spins would only take a core from the exchange.
-        match door.owners.is_empty() {
-            true => door.streams.rest(sweep_at_ns, &mut ready)?,
-            false => door.streams.wait(sweep_at_ns, &mut ready)?,
-        }
-        for event in ready.drain(..) {
-            match event {
-                Ready::Incoming => door.accept(),
-                Ready::Readable(id) => door.readable(id),
-                Ready::Writable(id) => door.writable(id),
-            }
-        }
-        let now_ns = clock.now_ns();
-        if now_ns >= sweep_at_ns {
-            sweep_at_ns = now_ns + SWEEP_NS;
-            door.sweep(now_ns);
+impl Door {
+    /// For the clients that `clients` accepts.
+    pub fn new(clients: Box<dyn Streams>, mut settings: Settings, clock: Clock) -> Door {
+        let securities = Securities::new(std::mem::take(&mut settings.securities));
+        Door {
+            clients,
+            settings,
+            dictionary: Arc::new(Dictionary::tickpath()),
+            securities: Arc::new(securities),
+            clock,
+            seats: Vec::new(),
+            by_name: HashMap::new(),
+            owners: HashMap::new(),
+            waiting: HashMap::new(),
+            links: Links::default(),
+            counts: Counts::default(),
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            ready: Vec::new(),
+            sweep_at_ns: clock.now_ns() + SWEEP_NS,
         }
     }
-    door.close_all();
-    Ok(door.counts)
-}
 
-impl Door<'_> {
+    /// Its counts so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Takes what the clients have sent. With `rests` it asks the kernel which of them did. Gives
+    /// whether there may be more.
+    ///
+    /// # Errors
+    /// If the set of clients fails as a whole.
+    #[inline]
+    pub fn turn(&mut self, rests: bool) -> io::Result<bool> {
+        match rests {
+            true => self.clients.rest(0, &mut self.ready)?,
+            false => self.clients.wait(0, &mut self.ready)?,
+        }
+        let has_more = !self.ready.is_empty();
+        for at in 0..self.ready.len() {
+            match self.ready[at] {
+                Ready::Incoming => self.accept(),
+                Ready::Readable(id) => self.readable(id),
+                Ready::Writable(id) => self.writable(id),
+            }
+        }
+        self.ready.clear();
+        let now_ns = self.clock.now_ns();
+        if now_ns >= self.sweep_at_ns {
+            self.sweep_at_ns = now_ns + SWEEP_NS;
+            self.sweep(now_ns);
+        }
+        Ok(has_more)
+    }
+
+    /// Ends: each client gets a Logout.
+    pub fn close(&mut self) {
+        let now = self.now();
+        for at in 0..self.seats.len() {
+            if self.seats[at].client.is_some() {
+                let outcome = self.seats[at].desk.log_out("the exchange is stopping", now);
+                self.settle(at, outcome.map(|()| None));
+                self.client_gone(at);
+            }
+        }
+    }
+
     fn now(&self) -> Now {
         Now { steady_ns: self.clock.now_ns(), utc_ns: clock::steady_wall_ns() }
     }
 
     fn accept(&mut self) {
         // Out of descriptors: the connection waits until the next event.
-        while let Ok(Some(id)) = self.streams.accept() {
-            let peer = self.streams.peer(id).map(|peer| peer.ip());
+        while let Ok(Some(id)) = self.clients.accept() {
+            let peer = self.clients.peer(id).map(|peer| peer.ip());
             let of_peer = self.waiting.values().filter(|waiting| waiting.peer == peer).count();
             let clients = self.seats.iter().filter(|seat| seat.client.is_some()).count();
             let limits = &self.settings.limits;
@@ -217,12 +231,13 @@ impl Door<'_> {
                 || of_peer >= limits.logons_per_address_max
             {
                 self.counts.rejected_connections += 1;
-                self.streams.remove(id);
+                self.clients.remove(id);
                 continue;
             }
             self.counts.connections += 1;
             let since_ns = self.clock.now_ns();
-            let waiting = Waiting { bytes: Vec::new(), peer, since_ns, close_at_ns: None };
+            let bytes = Vec::new();
+            let waiting = Waiting { bytes, peer, since_ns, close_at_ns: None, takes: None };
             self.waiting.insert(id, waiting);
             self.owners.insert(id, Owner::Waiting);
         }
@@ -233,16 +248,15 @@ impl Door<'_> {
             None => {}
             Some(Owner::Waiting) => self.read_logon(id),
             Some(Owner::Client(at)) => self.read_client(at, id),
-            Some(Owner::Exchange(at)) => self.read_exchange(at, id),
-            Some(Owner::Data(at)) => self.read_data(at, id),
         }
     }
 
     fn read_client(&mut self, at: usize, id: StreamId) {
-        match self.streams.read(id, &mut self.buffer) {
-            StreamRead::Bytes { n, .. } => {
+        match self.clients.read(id, &mut self.buffer) {
+            StreamRead::Bytes { n, stamp_ns } => {
                 let now = self.now();
                 let seat = &mut self.seats[at];
+                seat.read_ns = stamp_ns;
                 if !seat.is_closing() {
                     let outcome = seat.desk.client(&self.buffer[..n], now);
                     self.settle(at, outcome);
@@ -250,28 +264,6 @@ impl Door<'_> {
             }
             StreamRead::Empty => {}
             StreamRead::Closed | StreamRead::Failed(_) => self.client_gone(at),
-        }
-    }
-
-    fn read_exchange(&mut self, at: usize, id: StreamId) {
-        let now = self.now();
-        let Some(link) = &mut self.seats[at].link else { return };
-        match self.streams.read(id, link.reader.space()) {
-            StreamRead::Bytes { n, .. } => {
-                link.reader.filled(n, 0);
-                self.take_replies(at, now);
-            }
-            StreamRead::Empty => {}
-            StreamRead::Closed | StreamRead::Failed(_) => self.link_gone(at),
-        }
-    }
-
-    fn take_replies(&mut self, at: usize, now: Now) {
-        let Seat { desk, link, .. } = &mut self.seats[at];
-        let Some(link) = link else { return };
-        match desk.exchange(&mut link.reader, now) {
-            Ok(()) => self.settle(at, Ok(None)),
-            Err(_) => self.link_gone(at),
         }
     }
 
@@ -294,19 +286,11 @@ impl Door<'_> {
     }
 
     fn forget_waiting(&mut self, id: StreamId) {
-        self.waiting.remove(&id);
-        self.owners.remove(&id);
-        self.streams.remove(id);
-    }
-
-    fn close_all(&mut self) {
-        let now = self.now();
-        for at in 0..self.seats.len() {
-            if self.seats[at].client.is_some() {
-                let outcome = self.seats[at].desk.log_out("the exchange is stopping", now);
-                self.settle(at, outcome.map(|()| None));
-                self.client_gone(at);
-            }
+        let takes = self.waiting.remove(&id).and_then(|waiting| waiting.takes);
+        if let Some(at) = takes {
+            self.seats[at].awaited_by = None;
         }
+        self.owners.remove(&id);
+        self.clients.remove(id);
     }
 }

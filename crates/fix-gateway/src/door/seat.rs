@@ -1,12 +1,13 @@
 //! A session's place: its desk and its connections.
 
 use super::data::DataLink;
+use super::links::User;
 use super::{Door, Owner};
 use crate::desk::Desk;
+use crate::link::Link;
 use fix::session::{End, Now};
 use std::io;
-use transport::{StreamId, Streams, Write};
-use wire::reader::MessageReader;
+use transport::{StreamId, Write};
 
 /// Bytes that wait for either side before the client is no longer read.
 const PAUSE_BYTES: usize = 1 << 20;
@@ -40,39 +41,84 @@ impl Client {
     }
 }
 
-pub(super) struct Link {
-    pub id: StreamId,
-    pub reader: MessageReader,
-    pub is_watched: bool,
-}
-
-impl Link {
-    pub fn new(id: StreamId, reader: MessageReader) -> Link {
-        Link { id, reader, is_watched: false }
-    }
+/// A session's connection to the exchange for orders. It outlives the client's.
+pub(super) struct OrdersLink {
+    pub place: usize,
+    pub link: Link,
 }
 
 pub(super) struct Seat {
     pub desk: Desk,
     pub client: Option<Client>,
-    pub link: Option<Link>,
+    /// Waits until the exchange has logged the session on.
+    pub awaited_by: Option<StreamId>,
+    pub link: Option<OrdersLink>,
     /// For market data, while the client follows some.
     pub data: Option<DataLink>,
     /// The token of the last Logon, for a further connection.
     pub token: String,
+    /// Whether the next client has its orders cancelled when its connection ends.
+    pub cancels_next: bool,
+    /// When its client was read last, or ended.
+    pub read_ns: u64,
 }
 
 impl Seat {
     pub fn new(desk: Desk) -> Seat {
-        Seat { desk, client: None, link: None, data: None, token: String::new() }
+        Seat {
+            desk,
+            client: None,
+            awaited_by: None,
+            link: None,
+            data: None,
+            token: String::new(),
+            cancels_next: false,
+            read_ns: 0,
+        }
+    }
+
+    /// Whether it has a client, or one that waits for it.
+    pub fn is_taken(&self) -> bool {
+        self.client.is_some() || self.awaited_by.is_some()
     }
 
     pub fn is_closing(&self) -> bool {
         self.client.as_ref().is_some_and(|client| client.closes_at_ns.is_some())
     }
+
+    /// Bytes that wait for the exchange on one of its connections.
+    pub fn for_exchange(&self, user: User) -> &[u8] {
+        let (link, out) = match user {
+            User::Orders(_) => (self.link.as_ref().map(|link| &link.link), &self.desk.to_exchange),
+            User::Data(_) => {
+                (self.data.as_ref().map(|data| &data.link), &self.desk.market.to_exchange)
+            }
+        };
+        match link {
+            Some(link) if !link.opening.is_empty() => &link.opening,
+            Some(link) if link.is_open() => out,
+            _ => &[],
+        }
+    }
+
+    /// Takes them away.
+    pub fn taken_by_exchange(&mut self, user: User, n: usize) {
+        let (link, out) = match user {
+            User::Orders(_) => {
+                (self.link.as_mut().map(|link| &mut link.link), &mut self.desk.to_exchange)
+            }
+            User::Data(_) => {
+                (self.data.as_mut().map(|data| &mut data.link), &mut self.desk.market.to_exchange)
+            }
+        };
+        match link {
+            Some(link) if !link.opening.is_empty() => link.opening.drain(..n),
+            _ => out.drain(..n),
+        };
+    }
 }
 
-impl Door<'_> {
+impl Door {
     /// After a call to a desk: writes what it made, and ends the client if it must.
     pub(super) fn settle(&mut self, at: usize, outcome: io::Result<Option<End>>) {
         match outcome {
@@ -89,21 +135,26 @@ impl Door<'_> {
                 self.client_gone(at);
             }
         }
-        self.flush_exchange(at);
+        self.tell_exchange(at);
         self.settle_data(at);
         self.flush_client(at);
         self.pace_data(at);
     }
 
+    /// The exchange shall read what waits for it.
+    fn tell_exchange(&mut self, at: usize) {
+        let Seat { desk, link, .. } = &self.seats[at];
+        if let Some(link) = link
+            && !desk.to_exchange.is_empty()
+        {
+            self.links.has_news(link.place);
+        }
+    }
+
     pub(super) fn writable(&mut self, id: StreamId) {
-        match self.owners.get(&id).copied() {
-            Some(Owner::Client(at)) => {
-                self.flush_client(at);
-                self.pace_data(at);
-            }
-            Some(Owner::Exchange(at)) => self.flush_exchange(at),
-            Some(Owner::Data(at)) => self.flush_data(at),
-            Some(Owner::Waiting) | None => {}
+        if let Some(Owner::Client(at)) = self.owners.get(&id).copied() {
+            self.flush_client(at);
+            self.pace_data(at);
         }
     }
 
@@ -112,10 +163,19 @@ impl Door<'_> {
         let Some(client) = client else { return };
         let before = desk.to_client.len();
         let id = client.id;
-        if flush(self.streams, id, &mut desk.to_client, &mut client.is_watched).is_err() {
-            return self.client_gone(at);
+        if !desk.to_client.is_empty() {
+            match self.clients.write(id, &desk.to_client) {
+                Write::Bytes { n, .. } => drop(desk.to_client.drain(..n)),
+                Write::Failed(_) => return self.client_gone(at),
+            }
         }
         let left = desk.to_client.len();
+        if (left > 0) != client.is_watched {
+            client.is_watched = left > 0;
+            if self.clients.watch_writable(id, left > 0).is_err() {
+                return self.client_gone(at);
+            }
+        }
         if left > TO_CLIENT_BYTES_MAX {
             self.counts.slow_readers += 1;
             return self.client_gone(at);
@@ -125,23 +185,21 @@ impl Door<'_> {
         }
         if client.closes_at_ns.is_some() && left == 0 && !client.is_shut {
             client.is_shut = true;
-            self.streams.shutdown(id);
+            self.clients.shutdown(id);
         }
-        let pause = left > PAUSE_BYTES || desk.to_exchange.len() > PAUSE_BYTES;
-        if pause != client.is_paused {
-            client.is_paused = pause;
-            if self.streams.watch_readable(id, !pause).is_err() {
-                self.client_gone(at);
-            }
-        }
+        self.pace_client(at);
     }
 
-    fn flush_exchange(&mut self, at: usize) {
-        let Seat { desk, link, .. } = &mut self.seats[at];
-        let Some(link) = link else { return };
-        let (id, out) = (link.id, &mut desk.to_exchange);
-        if flush(self.streams, id, out, &mut link.is_watched).is_err() {
-            self.link_gone(at);
+    /// Reads no more of a client while much waits for it, or for the exchange.
+    #[inline]
+    pub(super) fn pace_client(&mut self, at: usize) {
+        let Seat { desk, client: Some(client), .. } = &mut self.seats[at] else { return };
+        let pause = desk.to_client.len() > PAUSE_BYTES || desk.to_exchange.len() > PAUSE_BYTES;
+        if pause != client.is_paused {
+            client.is_paused = pause;
+            if self.clients.watch_readable(client.id, !pause).is_err() {
+                self.client_gone(at);
+            }
         }
     }
 
@@ -149,18 +207,24 @@ impl Door<'_> {
     pub(super) fn client_gone(&mut self, at: usize) {
         if let Some(client) = self.seats[at].client.take() {
             self.owners.remove(&client.id);
-            self.streams.remove(client.id);
-            self.seats[at].desk.disconnected();
-            self.flush_exchange(at);
+            self.clients.remove(client.id);
+            let seat = &mut self.seats[at];
+            seat.read_ns = self.clock.now_ns();
+            seat.desk.disconnected();
+            self.tell_exchange(at);
             self.close_data(at);
         }
     }
 
-    /// The exchange has closed the session's connection. The client must log on again.
+    /// The exchange has closed the session's connection, or rejects its login. The client must log
+    /// on again.
     pub(super) fn link_gone(&mut self, at: usize) {
         let Some(link) = self.seats[at].link.take() else { return };
-        self.owners.remove(&link.id);
-        self.streams.remove(link.id);
+        self.links.close(link.place);
+        if let Some(id) = self.seats[at].awaited_by.take() {
+            self.counts.unavailable += 1;
+            self.forget_waiting(id);
+        }
         let now = self.now();
         let seat = &mut self.seats[at];
         seat.desk.exchange_gone();
@@ -189,27 +253,4 @@ impl Door<'_> {
             self.settle(at, outcome);
         }
     }
-}
-
-/// Writes as much as the stream takes, and watches it while something is left.
-pub(super) fn flush(
-    streams: &mut dyn Streams,
-    id: StreamId,
-    out: &mut Vec<u8>,
-    is_watched: &mut bool,
-) -> io::Result<()> {
-    if !out.is_empty() {
-        match streams.write(id, out) {
-            Write::Bytes { n, .. } => {
-                out.drain(..n);
-            }
-            Write::Failed(error) => return Err(error),
-        }
-    }
-    let watch = !out.is_empty();
-    if watch != *is_watched {
-        *is_watched = watch;
-        streams.watch_writable(id, watch)?;
-    }
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The door before a real exchange: clients log on over sockets.
 
+mod backends;
 mod client;
 mod market_data;
 mod orders;

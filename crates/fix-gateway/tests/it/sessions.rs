@@ -121,3 +121,19 @@ fn an_exchange_that_stops_logs_its_clients_out() {
     running.stop();
     assert_eq!(client.next(), Err("logged out".to_owned()));
 }
+
+/// A session is a connection of the exchange. Without a place for it the client gets no answer, and
+/// may come again when there is one.
+#[test]
+fn a_client_of_a_full_exchange_is_closed() {
+    let store = tempfile::tempdir().unwrap();
+    let running = Running::with_connections(store.path(), 1);
+    let one = log_on(&running, "ONE", "fund");
+    let mut two = connect(&running, "TWO", "fund", (MemoryStore::default(), false));
+    assert_eq!(two.next(), Err("closed".to_owned()));
+    let memory = one.cut();
+    // The first session keeps its connection to the exchange, for reports.
+    log_on_with(&running, "ONE", "fund", memory).cut();
+    let counts = running.stop();
+    assert_eq!((counts.logons, counts.unavailable), (2, 1), "{counts:?}");
+}

@@ -1,25 +1,34 @@
-//! An exchange, its FIX door, and clients of accounts whose token is their name.
+//! An exchange with FIX, and clients of accounts whose token is their name.
 
 use crate::client;
 use clock::Clock;
 use exchange::{Config, Exchange, Feed, Limits, StartBook, Tokens};
 use fix::session::Proof;
 use fix::store::MemoryStore;
-use fix_gateway::{Counts, Login, Security};
+use fix_gateway::{Counts, Login, Security, SharedCounts};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::serve::serve;
+use transport::{SideSet, Streams};
+
+/// The streams of an exchange, and how they wait.
+pub struct Opened {
+    pub streams: Box<dyn Streams>,
+    /// Whether a FIX client wakes them.
+    pub is_woken: bool,
+}
 
 /// Ends with the value.
 pub struct Running {
     pub fix: SocketAddr,
     stop: Arc<AtomicBool>,
     exchange: Option<JoinHandle<exchange::Counts>>,
-    door: Option<JoinHandle<Counts>>,
+    counts: SharedCounts,
 }
 
 impl Running {
@@ -34,60 +43,82 @@ impl Running {
         Running::with(store, Config { feed, delivery_window_us, ..config() })
     }
 
+    /// The same with so many places for connections.
+    pub fn with_connections(store: &Path, connections_max: usize) -> Running {
+        let limits = Limits { connections_max, ..config().limits };
+        Running::with(store, Config { limits, ..config() })
+    }
+
+    /// The same beside streams that `open` gives; they are woken by the descriptors.
+    pub fn over(
+        store: &Path,
+        open: impl FnOnce(Clock, &[BorrowedFd<'_>]) -> Opened + Send + 'static,
+    ) -> Running {
+        Running::start_with(store, config(), open)
+    }
+
     fn with(store: &Path, config: Config) -> Running {
+        Running::start_with(store, config, |clock, bells| {
+            let streams = transport::backend("block").unwrap().open_beside(clock, bells).unwrap();
+            Opened { streams, is_woken: true }
+        })
+    }
+
+    fn start_with(
+        store: &Path,
+        config: Config,
+        open: impl FnOnce(Clock, &[BorrowedFd<'_>]) -> Opened + Send + 'static,
+    ) -> Running {
         let stop = Arc::new(AtomicBool::new(false));
         let clock = Clock::calibrate();
-        let listen = || TcpListener::bind("127.0.0.1:0").unwrap();
-        let (json_listener, fix_listener) = (listen(), listen());
-        let json = json_listener.local_addr().unwrap();
-        let fix = fix_listener.local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let fix = listener.local_addr().unwrap();
         let mut service = Exchange::new(Config { clock: Some(clock), ..config }).unwrap();
-        let stopped = Arc::clone(&stop);
-        let open = move || transport::backend("block").unwrap().open(clock).unwrap();
+        let settings = settings(store);
+        let counts = SharedCounts::default();
+        let (stopped, shared) = (Arc::clone(&stop), Arc::clone(&counts));
         let exchange = std::thread::spawn(move || {
-            let mut streams = open();
-            streams.listen(json_listener).unwrap();
+            let mut side = SideSet::open(clock, false).unwrap();
+            side.streams.listen(listener).unwrap();
+            let Opened { streams, is_woken } = open(clock, &[side.bell.as_fd()]);
+            let clients = (side.streams, is_woken);
+            let mut streams = fix_gateway::beside(streams, clients, settings, clock, shared);
             let limits = service.limits().serve();
             serve(&mut *streams, &mut service, limits, clock, &stopped).unwrap();
             service.counts()
         });
-        let settings = fix_gateway::Settings {
-            comp_id: "TICKPATH".to_owned(),
-            store: store.to_owned(),
-            login: Box::new(|logon| {
-                let account = logon.password.clone().filter(|token| token != "wrong")?;
-                Some(Login { token: account.clone(), account })
-            }),
-            securities: securities(),
-            limits: fix_gateway::Limits { failed_login_ns: 0, ..Default::default() },
-        };
-        let target =
-            fix_gateway::Exchange { address: json, secure: Box::new(|socket| Ok(socket.into())) };
-        let stopped = Arc::clone(&stop);
-        let door = std::thread::spawn(move || {
-            let mut streams = open();
-            streams.listen(fix_listener).unwrap();
-            fix_gateway::serve(&mut *streams, target, settings, clock, &stopped).unwrap()
-        });
-        Running { fix, stop, exchange: Some(exchange), door: Some(door) }
+        Running { fix, stop, exchange: Some(exchange), counts }
     }
 
-    /// Ends both; the door's counts.
+    /// Ends; the door's counts.
     pub fn stop(self) -> Counts {
         self.stop_both().0
     }
 
-    /// Ends both; the door's and the exchange's counts.
+    /// Ends; the door's and the exchange's counts.
     pub fn stop_both(mut self) -> (Counts, exchange::Counts) {
         self.stop.store(true, Ordering::Relaxed);
         let exchange = self.exchange.take().unwrap().join().unwrap();
-        (self.door.take().unwrap().join().unwrap(), exchange)
+        (*self.counts.lock().unwrap(), exchange)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn settings(store: &Path) -> fix_gateway::Settings {
+    fix_gateway::Settings {
+        comp_id: "TICKPATH".to_owned(),
+        store: store.to_owned(),
+        login: Box::new(|logon| {
+            let account = logon.password.clone().filter(|token| token != "wrong")?;
+            Some(Login { token: account.clone(), account })
+        }),
+        securities: securities(),
+        limits: fix_gateway::Limits { failed_login_ns: 0, ..Default::default() },
     }
 }
 

@@ -14,7 +14,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A file that has grown beyond this is written anew with its newer messages, half as many bytes.
-pub const FILE_BYTES_MAX: u64 = 64 << 20;
+/// It is read when it is opened, and for a ResendRequest: some milliseconds for this limit, in
+/// which its thread does nothing else.
+pub const FILE_BYTES_MAX: u64 = 4 << 20;
 
 const MAGIC: &[u8; 16] = b"tickpath fix 1\0\n";
 const HEAD_BYTES: usize = 8;

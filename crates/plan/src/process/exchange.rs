@@ -72,7 +72,7 @@ pub struct BookPlan {
     pub inject: Inject,
 }
 
-/// The thread of an exchange that accepts FIX.
+/// Where an exchange accepts FIX.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FixPlan {
@@ -80,8 +80,6 @@ pub struct FixPlan {
     pub listen: String,
     /// The directory of its sessions' messages.
     pub store: String,
-    /// Its core; `None`: not pinned, and it sleeps while nothing comes.
-    pub core: Option<usize>,
 }
 
 /// The journal of an exchange, in mode sync.
@@ -159,11 +157,7 @@ mod tests {
                 }),
                 standby: Some(StandbyPlan { listen: "127.0.0.1:0".to_owned(), silence_ms: 500 }),
             }),
-            fix: Some(FixPlan {
-                listen: "127.0.0.1:0".to_owned(),
-                store: "/tmp/fix".to_owned(),
-                core: Some(3),
-            }),
+            fix: Some(FixPlan { listen: "127.0.0.1:0".to_owned(), store: "/tmp/fix".to_owned() }),
             entry_hold_us: Some(50),
             delivery_window_us: Some(200),
             sbe_udp: Some("127.0.0.1:0".to_owned()),

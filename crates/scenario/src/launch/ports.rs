@@ -14,14 +14,8 @@ impl Launch<'_> {
         (*dialect == Dialect::Fix || *feed == FeedDialect::Fix) && !is_floor
     }
 
-    /// The FIX thread has the core behind the gateways'.
     pub(super) fn fix_plan(&self) -> FixPlan {
-        let gateways = self.conduct.scenario.exchange.gateways as usize;
-        FixPlan {
-            listen: self.any_port(),
-            store: self.fix_store().display().to_string(),
-            core: self.placed.exchange.get(1 + gateways).copied(),
-        }
+        FixPlan { listen: self.any_port(), store: self.fix_store().display().to_string() }
     }
 
     pub(super) fn fix_store(&self) -> PathBuf {

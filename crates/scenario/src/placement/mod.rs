@@ -11,8 +11,7 @@ use host::{Cores, HostError, Root, Topology};
 use plan::measure::CORES_PAIRED_MAX;
 use plan::scenario::Measure;
 use plan::scenario::Scenario;
-use plan::tables::subject::{Dialect, Subject};
-use plan::tables::ticks::FeedDialect;
+use plan::tables::subject::Subject;
 use record::machine::FixedFacts;
 use record::text::counted;
 use std::collections::{BTreeSet, HashSet};
@@ -37,7 +36,7 @@ pub(crate) fn place(
     fixed: &FixedFacts,
 ) -> Result<ScenarioCores, HostError> {
     let starts_exchange = scenario.measurement().has_exchange() && scenario.exchange.start;
-    let gateways = if starts_exchange { side_threads(scenario) } else { 0 };
+    let gateways = if starts_exchange { scenario.exchange.gateways as usize } else { 0 };
     let threads = scenario.measurement().threads().unwrap_or(allowed.len().min(CORES_PAIRED_MAX));
     let mut roles: Vec<(&Cores, usize)> =
         scenario.subject.iter().map(|subject| (&subject.cores, threads)).collect();
@@ -179,31 +178,15 @@ fn distinct(cores: &[usize]) -> usize {
     cores.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Threads of an exchange beside its own: gateways, and the one that accepts FIX.
-fn side_threads(scenario: &Scenario) -> usize {
-    scenario.exchange.gateways as usize + usize::from(has_fix(scenario))
-}
-
-fn has_fix(scenario: &Scenario) -> bool {
-    let speaks =
-        |subject: &Subject| subject.dialect == Dialect::Fix || subject.feed == FeedDialect::Fix;
-    scenario.subject.iter().any(speaks)
-}
-
 /// A warning that only `placed` of them have a core of their own.
 fn without_cores(scenario: &Scenario, placed: usize, cores: usize) -> String {
-    let threads = side_threads(scenario);
-    let (what, order, otherwise) = match (has_fix(scenario), scenario.exchange.gateways) {
-        (false, _) => ("gateways", "each gateway's", ", or set exchange.gateways=0"),
-        (true, 0) => ("FIX threads", "the FIX thread's", ""),
-        (true, _) => ("gateways and FIX threads", "each gateway's, then the FIX thread's", ""),
-    };
+    let gateways = scenario.exchange.gateways as usize;
     format!(
-        "{} of {threads} {what} of the exchange have no core of their own: take more than {cores} cores, name them in \
-         exchange.cores (the exchange's, then {order}){otherwise}. The kernel places \
+        "{} of {gateways} gateways of the exchange have no core of their own: take more than {cores} cores, name them in \
+         exchange.cores (the exchange's, then each gateway's), or set exchange.gateways=0. The kernel places \
          them; where they take turns with the exchange or the trader, a message waits for a time slice, and the \
          figures are mostly that.",
-        threads - placed
+        gateways - placed
     )
 }
 
@@ -319,26 +302,6 @@ mod tests {
             let warning = few.warnings.iter().find(|one| one.contains("exchange.gateways=0"));
             assert!(warning.is_some_and(|one| one.starts_with("2 of 2 ")), "{:?}", few.warnings);
         }
-    }
-
-    #[test]
-    fn a_fix_thread_has_a_core_behind_the_gateways() {
-        let fix = "subject.rust.dialect=fix";
-        let one = ["load.accounts=1", "load.connections=1", fix];
-        let enough = placed(&one, 3);
-        assert_eq!((enough.exchange, &enough.subjects), (vec![0, 1], &vec![vec![2]]));
-        assert_eq!(enough.warnings, [""; 0]);
-        let few = placed(&one, 2);
-        assert_eq!(few.exchange, [0]);
-        let warning = few.warnings.iter().find(|one| one.starts_with("1 of 1 FIX threads "));
-        assert!(
-            warning.is_some_and(|one| !one.contains("exchange.gateways")),
-            "{:?}",
-            few.warnings
-        );
-        let named =
-            placed(&[&one[..], &["exchange.gateways=1", "exchange.cores=[3,1,2]"]].concat(), 4);
-        assert_eq!((named.exchange, named.warnings), (vec![3, 1, 2], vec![]));
     }
 
     #[test]

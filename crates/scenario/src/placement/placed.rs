@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The cores of one scenario. Subjects run one after the other, so they may share one core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScenarioCores {
-    /// The exchange thread's core, then its gateways' and its FIX thread's if there are enough.
-    /// Empty if no exchange is started or there is no core to choose.
+    /// The exchange thread's core, then its gateways' if there are enough. Empty if no exchange is
+    /// started or there is no core to choose.
     pub exchange: Vec<usize>,
     /// Cores of each subject's measuring threads, in order; empty if there is no core to choose.
     pub subjects: Vec<Vec<usize>>,

@@ -126,12 +126,6 @@ pub(crate) struct FixArguments {
     /// CompID of the exchange: a client's TargetCompID
     #[arg(long, value_name = "NAME", default_value = "TICKPATH")]
     pub fix_comp_id: String,
-    /// Core for the FIX thread (default: the kernel places it)
-    #[arg(long, value_name = "CORE", requires = "fix")]
-    pub fix_core: Option<usize>,
-    /// How the FIX thread waits: a name of --backend (default: that of --backend)
-    #[arg(long, value_name = "NAME", requires = "fix")]
-    pub fix_backend: Option<String>,
 }
 
 #[derive(Args, Clone)]

@@ -105,7 +105,7 @@ fn all_dialects_are_followed_over_tls() {
 }
 
 /// The exchange spins before each write to a connection. A tick as JSON is such a write, also to
-/// its FIX thread, and a datagram is none.
+/// a FIX session, and a datagram is none.
 #[test]
 fn a_delay_of_the_exchange_is_on_the_way_of_connections_alone() {
     let out = tempfile::tempdir().unwrap();

@@ -101,7 +101,7 @@ impl<'a> Link<'a> {
         let backend = transport::backend(&plan.backend)?;
         let open = |connection| -> io::Result<(Box<dyn Streams>, StreamId)> {
             let mut streams = match receiver.socket() {
-                Some(socket) => backend.open_beside(clock, socket)?,
+                Some(socket) => backend.open_beside(clock, &[socket])?,
                 None => backend.open(clock)?,
             };
             if plan.stamp_every > 0 {

@@ -1,77 +1,86 @@
-//! A trader that follows market data over FIX, from the real gateway before a real exchange.
+//! A trader that follows market data over FIX, of a real exchange.
 
-use crate::ends::{End, FLOW, Flow, Led, exchange, follow, plan};
+use crate::ends::{End, FLOW, Flow, Led, config, follow, plan};
 use clock::Clock;
-use fix_gateway::{Counts, Login, Security};
-use plan::faults::Inject;
+use exchange::{Exchange, Feed, Reach};
+use fix_gateway::{Login, Security, SharedCounts};
 use plan::process::ticks::{FeedPlan, TickPlan};
 use plan::tables::ticks::FeedDialect;
 use record::progress::Second;
 use std::net::TcpListener;
+use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use transport::SideSet;
+use transport::serve::serve;
 
-/// A FIX gateway before an exchange.
-struct Door {
+/// An exchange that publishes its own synthetic orders, over FIX too.
+struct WithFix {
+    exchange: End,
+    /// Its FIX port.
     address: String,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Counts>>,
+    counts: SharedCounts,
 }
 
-impl Door {
-    /// The token of an account is its name. Ticks and lots are those of the exchange.
-    fn open(end: &End, store: &Path, clock: Clock) -> Door {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let security = |it: &exchange::Instrument| Security {
-            symbol: it.code.clone(),
-            tick: it.tick,
-            lot: it.lot,
-            amount_min: it.lot,
-        };
-        let settings = fix_gateway::Settings {
-            comp_id: "TICKPATH".to_owned(),
-            store: store.to_owned(),
-            login: Box::new(|logon| {
-                let account = logon.password.clone()?;
-                Some(Login { token: account.clone(), account })
-            }),
-            securities: exchange::Instruments::shipped().all().iter().map(security).collect(),
-            limits: fix_gateway::Limits::default(),
-        };
-        let target = fix_gateway::Exchange {
-            address: end.target.parse().unwrap(),
-            secure: Box::new(|socket| Ok(socket.into())),
-        };
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            let mut streams = transport::backend("block").unwrap().open(clock).unwrap();
-            streams.listen(listener).unwrap();
-            fix_gateway::serve(&mut *streams, target, settings, clock, &stopped).unwrap()
+impl WithFix {
+    /// The token of an account is its name.
+    fn start(store: &Path, backend: &'static str, clock: Clock, flow: Flow) -> WithFix {
+        let bind = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let (json, fix) = (bind(), bind());
+        let address = |listener: &TcpListener| listener.local_addr().unwrap().to_string();
+        let (target, address) = (address(&json), address(&fix));
+        let settings = settings(store);
+        let counts = SharedCounts::default();
+        let shared = counts.clone();
+        let exchange = End::run(target, move |stop| {
+            let feed = Feed { reach: Reach::Unicast, ..Feed::default() };
+            let mut exchange = Exchange::new(config(feed, clock, flow)).unwrap();
+            let backend = transport::backend(backend).unwrap();
+            let mut side = SideSet::open(clock, backend.row.spins).unwrap();
+            side.streams.listen(fix).unwrap();
+            let inner = backend.open_beside(clock, &[side.bell.as_fd()]).unwrap();
+            let clients = (side.streams, true);
+            let mut streams = fix_gateway::beside(inner, clients, settings, clock, shared);
+            streams.listen(json).unwrap();
+            let limits = exchange.limits().serve();
+            serve(&mut *streams, &mut exchange, limits, clock, stop).unwrap();
         });
-        Door { address, stop, thread: Some(thread) }
+        WithFix { exchange, address, counts }
     }
 
-    fn close(&mut self) -> Counts {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().unwrap().join().unwrap()
+    /// A plan over FIX for it.
+    fn plan(&self, directory: &Path, clock: Clock, flow: Flow) -> TickPlan {
+        let address = Some(self.address.clone());
+        let feed = FeedPlan { dialect: FeedDialect::Fix, address, ..FeedPlan::default() };
+        TickPlan { feed, ..plan(directory, &self.exchange.target, clock, flow) }
+    }
+
+    /// Ends it; logons, and those that it could not serve.
+    fn end(self) -> (u64, u64) {
+        drop(self.exchange);
+        let counts = self.counts.lock().unwrap();
+        (counts.logons, counts.unavailable)
     }
 }
 
-impl Drop for Door {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+/// Ticks and lots are those of the exchange.
+fn settings(store: &Path) -> fix_gateway::Settings {
+    let security = |it: &exchange::Instrument| Security {
+        symbol: it.code.clone(),
+        tick: it.tick,
+        lot: it.lot,
+        amount_min: it.lot,
+    };
+    fix_gateway::Settings {
+        comp_id: "TICKPATH".to_owned(),
+        store: store.to_owned(),
+        login: Box::new(|logon| {
+            let account = logon.password.clone()?;
+            Some(Login { token: account.clone(), account })
+        }),
+        securities: exchange::Instruments::shipped().all().iter().map(security).collect(),
+        limits: fix_gateway::Limits::default(),
     }
-}
-
-/// A plan over FIX for an exchange behind a door.
-fn fix_plan(directory: &Path, end: &End, door: &Door, clock: Clock, flow: Flow) -> TickPlan {
-    let address = Some(door.address.clone());
-    let feed = FeedPlan { dialect: FeedDialect::Fix, address, ..FeedPlan::default() };
-    TickPlan { feed, ..plan(directory, &end.target, clock, flow) }
 }
 
 fn held(led: &Led) {
@@ -91,35 +100,30 @@ fn held(led: &Led) {
 fn ticks_over_fix_become_orders_whose_way_is_known() {
     let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
     for backend in ["block", "spin"] {
-        let end = exchange(clock, FLOW, Inject::default());
         let files = directory.path().join(backend);
         std::fs::create_dir_all(files.join("store")).unwrap();
-        let mut door = Door::open(&end, &files.join("store"), clock);
-        let plan = fix_plan(&files, &end, &door, clock, FLOW);
-        let led = follow(&TickPlan { backend: backend.into(), ..plan });
+        let end = WithFix::start(&files.join("store"), backend, clock, FLOW);
+        let led = follow(&TickPlan { backend: backend.into(), ..end.plan(&files, clock, FLOW) });
         held(&led);
-        let counts = door.close();
-        assert_eq!((counts.logons, counts.unavailable), (1, 0), "{counts:?}");
+        assert_eq!(end.end(), (1, 0));
     }
 }
 
-/// The gateway logs out: the run says so, and ends.
+/// The exchange logs out: the run says so, and ends.
 #[test]
 fn a_logout_ends_the_run_with_its_reason() {
     let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
     let flow = Flow { rate_per_second: 100.0, seconds: 30.0, ..FLOW };
-    let end = exchange(clock, flow, Inject::default());
     let store = directory.path().join("store");
     std::fs::create_dir(&store).unwrap();
-    let mut door = Door::open(&end, &store, clock);
-    let plan = fix_plan(directory.path(), &end, &door, clock, flow);
-    let stop = Arc::clone(&door.stop);
+    let end = WithFix::start(&store, "block", clock, flow);
+    let plan = end.plan(directory.path(), clock, flow);
+    let stop = end.exchange.stop_flag();
     // A second of the run has passed.
     let mut close = |_: &Second| stop.store(true, Ordering::Relaxed);
     let plan = TickPlan { progress: true, ..plan };
     let result = trader::follow(&plan, &AtomicBool::new(false), &mut close).unwrap();
     assert!(!result.complete);
-    door.close();
     let failures = result.failures.join("; ");
     assert!(failures.contains("the exchange logged out: the exchange is stopping"), "{failures}");
 }
@@ -128,20 +132,18 @@ fn a_logout_ends_the_run_with_its_reason() {
 #[test]
 fn what_can_not_be_followed_is_an_error_that_says_so() {
     let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
-    let end = exchange(clock, FLOW, Inject::default());
-    let mut door = Door::open(&end, directory.path(), clock);
-    let plan = fix_plan(directory.path(), &end, &door, clock, FLOW);
+    let end = WithFix::start(directory.path(), "block", clock, FLOW);
+    let plan = end.plan(directory.path(), clock, FLOW);
     let error = |plan: &TickPlan| {
         let failed = trader::follow(plan, &AtomicBool::new(false), &mut |_| ());
         failed.unwrap_err().to_string()
     };
     let unknown = error(&TickPlan { instrument: "ETH_EUR".into(), ..plan.clone() });
     assert!(unknown.contains("lists no ETH_EUR"), "{unknown}");
-    let feed = FeedPlan { address: Some(end.target.clone()), ..plan.feed.clone() };
+    let feed = FeedPlan { address: Some(end.exchange.target.clone()), ..plan.feed.clone() };
     let wrong_port = error(&TickPlan { feed, ..plan.clone() });
     assert!(wrong_port.contains("this is not its FIX port"), "{wrong_port}");
     let feed = FeedPlan { address: None, ..plan.feed.clone() };
     let no_address = error(&TickPlan { feed, ..plan });
     assert!(no_address.contains("name the exchange's FIX port with feed.address"), "{no_address}");
-    door.close();
 }

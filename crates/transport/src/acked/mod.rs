@@ -15,7 +15,6 @@
 
 mod datagram;
 mod dial;
-mod lanes;
 mod open;
 mod peer;
 pub mod properties;

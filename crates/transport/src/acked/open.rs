@@ -9,20 +9,21 @@ use clock::Clock;
 use plan::faults::DatagramHarm;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Streams of `backend`, and beside them those of the peers that connect to `socket`, which is
-/// [bound](crate::acked::bind).
+/// [bound](crate::acked::bind). Others that ring one of `bells` end a sleeping wait too.
 ///
 /// # Errors
 /// If the kernel lacks what the backend needs, or the system gives no random numbers.
 pub fn beside(
     backend: &Backend,
     socket: UdpSocket,
+    bells: &[BorrowedFd<'_>],
     clock: Clock,
     counts: SharedCounts,
 ) -> io::Result<Box<dyn Streams>> {
-    let inner = backend.open_beside(clock, socket.as_fd())?;
+    let inner = backend.open_beside(clock, &[&[socket.as_fd()], bells].concat())?;
     let table = Table::new(true).map_err(io::Error::other)?;
     let socket = Socket::accepting(socket);
     Ok(Box::new(AckedStreams::new(inner, socket, table, (clock, backend.row.spins), counts)))
@@ -40,7 +41,7 @@ pub fn dialling(
     clock: Clock,
 ) -> io::Result<Box<dyn Streams>> {
     let socket = Socket::connected(server, harm)?;
-    let inner = backend.open_beside(clock, socket.as_fd())?;
+    let inner = backend.open_beside(clock, &[socket.as_fd()])?;
     let table = Table::new(false).map_err(io::Error::other)?;
     let clock = (clock, backend.row.spins);
     Ok(Box::new(AckedStreams::new(inner, socket, table, clock, SharedCounts::default())))

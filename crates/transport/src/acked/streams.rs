@@ -2,12 +2,12 @@
 
 use crate::acked::datagram::DATAGRAM_BYTES_MAX;
 use crate::acked::dial::{Dial, DialStep};
-use crate::acked::lanes::{Lane, Lanes};
 use crate::acked::receive::ReceivedBytes;
 use crate::acked::socket::Socket;
 use crate::acked::table::{Heard, PEERS_MAX, SharedCounts, Table};
 use crate::connection::Connection;
 use crate::cookie::random_number;
+use crate::lanes::{Lane, Lanes};
 use crate::stamps::KernelStamps;
 use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
@@ -138,14 +138,12 @@ impl AckedStreams {
             }
             has_news
         });
-        if lanes.writers > 0 {
-            lanes.each(|id, lane| {
-                let takes = |(peer, _): (&mut crate::acked::Peer, _)| peer.is_writable();
-                if lane.writable && table.peer(lane.place).is_some_and(takes) {
-                    ready.push(Ready::Writable(id));
-                }
-            });
-        }
+        lanes.each_writer(|id, lane| {
+            let takes = |(peer, _): (&mut crate::acked::Peer, _)| peer.is_writable();
+            if table.peer(lane.place).is_some_and(takes) {
+                ready.push(Ready::Writable(id));
+            }
+        });
         if !self.incoming.is_empty() {
             ready.push(Ready::Incoming);
         }
@@ -224,7 +222,7 @@ impl Streams for AckedStreams {
         }
         let place = self.connect(peer)?;
         self.due_ns = 0;
-        Ok(self.lanes.add_peer(place))
+        Ok(self.lanes.add_own(place))
     }
 
     fn listen_at(&mut self, address: &str) -> io::Result<SocketAddr> {
@@ -239,7 +237,7 @@ impl Streams for AckedStreams {
         match self.lanes.remove(id) {
             Lane::Free => {}
             Lane::Inner(inner) => self.inner.remove(inner),
-            Lane::Peer(lane) => {
+            Lane::Own(lane) => {
                 let AckedStreams { socket, table, clock, .. } = self;
                 let send = &mut |out: &[u8], to| socket.send(out, to);
                 table.remove(lane.place, clock.now_ns(), send);
@@ -253,7 +251,7 @@ impl Streams for AckedStreams {
         match self.lanes.of(id) {
             Lane::Free => {}
             Lane::Inner(inner) => self.inner.shutdown(inner),
-            Lane::Peer(lane) => {
+            Lane::Own(lane) => {
                 let AckedStreams { socket, table, clock, .. } = self;
                 if let Some((peer, to)) = table.peer(lane.place) {
                     peer.finish(clock.now_ns(), &mut |out| socket.send(out, to));
@@ -269,7 +267,7 @@ impl Streams for AckedStreams {
 
     fn accept(&mut self) -> io::Result<Option<StreamId>> {
         if !self.incoming.is_empty() {
-            return Ok(Some(self.lanes.add_peer(self.incoming.remove(0))));
+            return Ok(Some(self.lanes.add_own(self.incoming.remove(0))));
         }
         Ok(self.inner.accept()?.map(|inner| self.lanes.add_inner(inner)))
     }
@@ -278,7 +276,7 @@ impl Streams for AckedStreams {
         match self.lanes.of(id) {
             Lane::Free => None,
             Lane::Inner(inner) => self.inner.peer(inner),
-            Lane::Peer(lane) => self.table.address(lane.place),
+            Lane::Own(lane) => self.table.address(lane.place),
         }
     }
 
@@ -294,7 +292,7 @@ impl Streams for AckedStreams {
     fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         let lane = match self.lanes.of(id) {
             Lane::Inner(inner) => return self.inner.read(inner, into),
-            Lane::Peer(lane) => lane,
+            Lane::Own(lane) => lane,
             Lane::Free => return StreamRead::Failed(ErrorKind::NotConnected.into()),
         };
         let AckedStreams { socket, table, clock, .. } = self;
@@ -317,7 +315,7 @@ impl Streams for AckedStreams {
     fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
         let lane = match self.lanes.of(id) {
             Lane::Inner(inner) => return self.inner.write(inner, from),
-            Lane::Peer(lane) => lane,
+            Lane::Own(lane) => lane,
             Lane::Free => return Write::Failed(ErrorKind::NotConnected.into()),
         };
         let AckedStreams { socket, table, clock, .. } = self;

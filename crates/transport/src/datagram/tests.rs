@@ -238,7 +238,7 @@ proptest! {
 fn a_wait_that_sleeps_ends_when_a_datagram_comes() {
     let (mut receiver, mut sender, to, clock) = pair(&OPTIONS);
     let backend = crate::backend("block").unwrap();
-    let mut streams = backend.open_beside(clock, receiver.socket().unwrap()).unwrap();
+    let mut streams = backend.open_beside(clock, &[receiver.socket().unwrap()]).unwrap();
     let mut into = [0; 64];
     for _ in 0..3 {
         let sends = std::thread::spawn(move || {

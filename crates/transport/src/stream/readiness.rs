@@ -31,6 +31,13 @@ pub(crate) fn block(clock: Clock) -> io::Result<Box<dyn Sockets>> {
     Ok(Box::new(Readiness::new(clock, false)?))
 }
 
+/// A set with a descriptor that has an event whenever one of its sockets has one.
+pub(crate) fn with_bell(clock: Clock, spins: bool) -> io::Result<(Box<dyn Streams>, OwnedFd)> {
+    let sockets = Readiness::new(clock, spins)?;
+    let bell = sockets.epoll.try_clone()?;
+    Ok((Box::new(sockets), bell))
+}
+
 /// A stream and what it is watched for.
 struct WatchedStream {
     stream: TcpStream,

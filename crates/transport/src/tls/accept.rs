@@ -55,16 +55,10 @@ pub struct Acceptor {
     /// Checks the certificates of clients; `None`: they need none.
     clients: Option<Arc<dyn ClientCertVerifier>>,
     /// For the next handshakes. Locked once for each of them, and by a reload.
-    current: Mutex<Current>,
+    current: Mutex<Arc<ServerConfig>>,
     patience: Duration,
     counts: Mutex<Counts>,
     failures: Option<SyncSender<FailedHandshake>>,
-}
-
-#[derive(Clone)]
-struct Current {
-    config: Arc<ServerConfig>,
-    certificate: CertificateDer<'static>,
 }
 
 #[derive(Default)]
@@ -108,7 +102,7 @@ impl Acceptor {
     }
 
     fn with(
-        current: Current,
+        current: Arc<ServerConfig>,
         files: Option<(PathBuf, PathBuf)>,
         clients: Option<Arc<dyn ClientCertVerifier>>,
     ) -> Acceptor {
@@ -156,20 +150,13 @@ impl Acceptor {
 
     pub(super) fn begin(&self) -> Result<Handshake, HandshakeError> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Handshake::server(current.config)
+        Handshake::server(current)
     }
 
     /// A handshake over rustls' own buffers.
     pub(super) fn buffered(&self) -> Result<ServerConnection, HandshakeError> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        ServerConnection::new(current.config)
-            .map_err(|error| HandshakeError::of(Side::Server, error))
-    }
-
-    /// Whether handshakes are made with that certificate now.
-    pub(super) fn has(&self, certificate: &CertificateDer<'_>) -> bool {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        current.certificate == *certificate
+        ServerConnection::new(current).map_err(|error| HandshakeError::of(Side::Server, error))
     }
 
     pub(super) fn patience_ns(&self) -> u64 {
@@ -215,7 +202,7 @@ fn read(
     certificate: &Path,
     key: &Path,
     clients: Option<&Arc<dyn ClientCertVerifier>>,
-) -> Result<Current, TlsError> {
+) -> Result<Arc<ServerConfig>, TlsError> {
     let pair = Pair { certificate: bytes(certificate)?, key: bytes(key)? };
     current(&pair, (certificate, key), clients)
 }
@@ -224,9 +211,8 @@ fn current(
     pair: &Pair,
     (certificate, key): (&Path, &Path),
     clients: Option<&Arc<dyn ClientCertVerifier>>,
-) -> Result<Current, TlsError> {
+) -> Result<Arc<ServerConfig>, TlsError> {
     let chain: Vec<CertificateDer<'static>> = certificates(&pair.certificate, certificate)?;
-    let leaf = chain[0].clone();
     let private = private_key(&pair.key, key)?;
     let failed = |source| TlsError::Pair {
         certificate: certificate.to_owned(),
@@ -247,7 +233,7 @@ fn current(
     config.ignore_client_order = true;
     // For our own records: see `Session`.
     config.enable_secret_extraction = true;
-    Ok(Current { config: Arc::new(config), certificate: leaf })
+    Ok(Arc::new(config))
 }
 
 /// The answer to a plain HTTP client before its connection is closed.

@@ -1,10 +1,8 @@
 //! The client's end: what it trusts, and a blocking handshake before anything is measured.
 
-use super::accept::Acceptor;
 use super::error::{HandshakeError, Side, TlsError};
 use super::handshake::{Handshake, Progress};
 use super::key::private_key;
-use super::own::OwnCertificate;
 use super::pinned::PinnedVerifier;
 use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
 use super::session::Session;
@@ -68,12 +66,6 @@ impl Connector {
         let config = Arc::make_mut(&mut self.config);
         config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(shown));
         Ok(self)
-    }
-
-    /// A client of a server in this process. It trusts that acceptor's certificate alone.
-    pub fn to_own(acceptor: Arc<Acceptor>) -> Connector {
-        let name = ServerName::try_from("localhost").expect("a name");
-        Connector { config: config(Arc::new(OwnCertificate(acceptor))), name }
     }
 
     /// Makes `socket`, which blocks, a secure connection.

@@ -25,7 +25,6 @@ mod error;
 mod handshake;
 mod hello;
 mod key;
-mod own;
 mod pinned;
 mod policy;
 #[cfg(any(test, fuzzing))]

@@ -213,8 +213,8 @@ fn other(prices: &mut PriceBook, msg_type: &[u8], message: &[u8]) -> String {
     match msg_type {
         b"W" => {
             prices.counts.gaps += 1;
-            "the exchange skipped messages and sent a snapshot, because the trader or the FIX \
-             thread did not read fast enough: lower flow.rate_per_second"
+            "the exchange skipped messages and sent a snapshot, because the trader did \
+             not read fast enough: lower flow.rate_per_second"
                 .to_owned()
         }
         b"Y" => format!("the exchange ended the market data: {text}"),

@@ -87,7 +87,7 @@ fn every_fault_is_final_and_explained() {
     fails(
         &bytes(TICKS.lines().next().unwrap()),
         expect![
-            "the exchange skipped messages and sent a snapshot, because the trader or the FIX thread did not read fast enough: lower flow.rate_per_second"
+            "the exchange skipped messages and sent a snapshot, because the trader did not read fast enough: lower flow.rate_per_second"
         ],
     );
     fails(

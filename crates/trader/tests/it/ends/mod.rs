@@ -32,6 +32,21 @@ pub struct End {
     thread: Option<JoinHandle<()>>,
 }
 
+impl End {
+    /// Runs `work` in a thread, until the flag is set.
+    pub fn run(target: String, work: impl FnOnce(&AtomicBool) + Send + 'static) -> End {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || work(&stopped));
+        End { target, stop, thread: Some(thread) }
+    }
+
+    /// Ends it.
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
+    }
+}
+
 impl Drop for End {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -49,16 +64,13 @@ fn serve_in_thread<S: Service>(
 ) -> End {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = listener.local_addr().unwrap().to_string();
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = stop.clone();
-    let thread = std::thread::spawn(move || {
+    End::run(target, move |stop| {
         let (mut service, limits) = make();
         let streams = transport::backend("block").unwrap().open(clock).unwrap();
         let mut streams = inject::around(streams, &harm, clock);
         streams.listen(listener).unwrap();
-        serve(&mut *streams, &mut service, limits, clock, &stopped).unwrap();
-    });
-    End { target, stop, thread: Some(thread) }
+        serve(&mut *streams, &mut service, limits, clock, stop).unwrap();
+    })
 }
 
 /// Inputs of the flow.
@@ -80,9 +92,19 @@ pub fn exchange(clock: Clock, flow: Flow, harm: Inject) -> End {
 
 /// As [`exchange`], with that feed.
 pub fn exchange_with(feed: Feed, clock: Clock, flow: Flow, harm: Inject) -> End {
+    let config = config(feed, clock, flow);
+    serve_in_thread(clock, harm, move || {
+        let exchange = Exchange::new(config).unwrap();
+        let limits = exchange.limits().serve();
+        (exchange, limits)
+    })
+}
+
+/// The settings of [`exchange_with`].
+pub fn config(feed: Feed, clock: Clock, flow: Flow) -> Config {
     let Flow { rate_per_second, seconds, arrival, burst } = flow;
     let pace = Pace::Fixed { rate_per_second, arrival, burst };
-    let config = Config {
+    Config {
         feed: Some(feed),
         flow: Some(FlowConfig { source: Source::Synthetic, pace, seconds }),
         clock: Some(clock),
@@ -92,12 +114,7 @@ pub fn exchange_with(feed: Feed, clock: Clock, flow: Flow, harm: Inject) -> End 
             ..exchange::ProcessInfo::default()
         },
         ..Config::default()
-    };
-    serve_in_thread(clock, harm, move || {
-        let exchange = Exchange::new(config).unwrap();
-        let limits = exchange.limits().serve();
-        (exchange, limits)
-    })
+    }
 }
 
 /// An exchange with an empty book.
@@ -119,18 +136,15 @@ pub fn quiet_exchange_with(limits: exchange::Limits, clock: Clock) -> End {
 pub fn quiet_exchange_over_udp(clock: Clock) -> End {
     let socket = acked::bind("127.0.0.1:0").unwrap();
     let target = socket.local_addr().unwrap().to_string();
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = stop.clone();
-    let thread = std::thread::spawn(move || {
+    End::run(target, move |stop| {
         let config = Config { start_book: StartBook::Empty, ..Config::default() };
         let mut exchange = Exchange::new(config).unwrap();
         let limits = exchange.limits().serve();
         let backend = transport::backend("block").unwrap();
         let counts = acked::SharedCounts::default();
-        let mut streams = acked::beside(backend, socket, clock, counts).unwrap();
-        serve(&mut *streams, &mut exchange, limits, clock, &stopped).unwrap();
-    });
-    End { target, stop, thread: Some(thread) }
+        let mut streams = acked::beside(backend, socket, &[], clock, counts).unwrap();
+        serve(&mut *streams, &mut exchange, limits, clock, stop).unwrap();
+    })
 }
 
 /// The other end of a floor of orders, with faults in its writes.

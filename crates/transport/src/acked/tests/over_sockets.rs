@@ -29,7 +29,7 @@ impl EchoServer {
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             let clock = Clock::calibrate();
-            let mut streams = beside(backend, socket, clock, SharedCounts::default()).unwrap();
+            let mut streams = beside(backend, socket, &[], clock, SharedCounts::default()).unwrap();
             streams.listen(listener).unwrap();
             let (mut ready, mut buffer) = (Vec::new(), vec![0; 10_000]);
             while !stopped.load(Ordering::Relaxed) {

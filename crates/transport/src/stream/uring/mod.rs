@@ -50,7 +50,8 @@ enum About {
     Receive(u32),
     Writable(u32),
     Listener,
-    Bell,
+    /// The bell of that number.
+    Bell(u32),
     Write,
     Cancel(u32),
 }
@@ -61,7 +62,7 @@ impl About {
             About::Receive(lane) => (0, lane),
             About::Writable(lane) => (1, lane),
             About::Listener => (2, 0),
-            About::Bell => (3, 0),
+            About::Bell(number) => (3, number),
             About::Write => (4, 0),
             About::Cancel(lane) => (5, lane),
         };
@@ -74,7 +75,7 @@ impl About {
             0 => About::Receive(lane),
             1 => About::Writable(lane),
             2 => About::Listener,
-            3 => About::Bell,
+            3 => About::Bell(lane),
             4 => About::Write,
             _ => About::Cancel(lane),
         }
@@ -89,7 +90,7 @@ struct Uring {
     listener: Option<TcpListener>,
     /// When it is to be polled again after a failed accept.
     accept_again_ns: Option<u64>,
-    bell: Option<OwnedFd>,
+    bells: Vec<OwnedFd>,
     /// Requests to be made (again), each at most once.
     queued: Vec<About>,
     /// Streams with something to read.
@@ -109,7 +110,7 @@ impl Uring {
             lanes: Vec::new(),
             listener: None,
             accept_again_ns: None,
-            bell: None,
+            bells: Vec::new(),
             queued: Vec::with_capacity(64),
             unread: Vec::with_capacity(64),
             found: Vec::with_capacity(64),
@@ -140,7 +141,7 @@ impl Uring {
 
     /// Whether the request need not stay queued.
     fn arm(&mut self, about: About) -> io::Result<bool> {
-        let Uring { ring, lanes, listener, bell, .. } = self;
+        let Uring { ring, lanes, listener, bells, .. } = self;
         let tag = about.tag();
         match about {
             // It would end at once; the streams that have the pieces are read first.
@@ -176,10 +177,8 @@ impl Uring {
                     ring.poll(listener.as_fd(), PollFlags::IN, false, tag)?;
                 }
             }
-            About::Bell => {
-                if let Some(bell) = bell {
-                    ring.poll(bell.as_fd(), PollFlags::IN, true, tag)?;
-                }
+            About::Bell(number) => {
+                ring.poll(bells[number as usize].as_fd(), PollFlags::IN, true, tag)?;
             }
             About::Write | About::Cancel(_) => {}
         }
@@ -213,10 +212,10 @@ impl Uring {
                     self.find(Ready::Incoming);
                     self.queued.push(About::Listener);
                 }
-                About::Bell => {
+                About::Bell(number) => {
                     self.find(Ready::Readable(BELL));
                     if !completion.has_more {
-                        self.queued.push(About::Bell);
+                        self.queued.push(About::Bell(number));
                     }
                 }
                 About::Write => self.written = Some(completion.result),
@@ -465,8 +464,8 @@ impl Sockets for Uring {
 
     fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
         if !self.spins {
-            self.bell = Some(bell.try_clone_to_owned()?);
-            self.queued.push(About::Bell);
+            self.queued.push(About::Bell(self.bells.len() as u32));
+            self.bells.push(bell.try_clone_to_owned()?);
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ fn tags_come_back_as_what_they_are_about() {
             assert_eq!(About::of(about.tag()), about);
         }
     }
-    for about in [About::Listener, About::Bell, About::Write] {
+    for about in [About::Listener, About::Bell(0), About::Bell(1), About::Write] {
         assert_eq!(About::of(about.tag()), about);
     }
 }

@@ -1,57 +1,73 @@
-//! Which stream of a set is a peer, and which one is of the set beside it.
+//! For a set of streams around another set: which of its streams are its own, and which are the
+//! inner set's.
 
 use crate::streams::{BELL, Ready, StreamId};
 
-/// A peer's stream.
-#[derive(Clone, Copy)]
-pub(super) struct PeerLane {
+/// A stream of the set's own.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnLane {
+    /// Which of them, by a small number that the set has chosen.
     pub place: usize,
+    /// Whether it is watched until there is something to read.
     pub readable: bool,
+    /// Whether it is watched until it takes bytes.
     pub writable: bool,
 }
 
-/// The kind of a stream.
-#[derive(Clone, Copy)]
-pub(super) enum Lane {
+/// The set that a stream belongs to.
+#[derive(Clone, Copy, Debug)]
+pub enum Lane {
+    /// There is no such stream.
     Free,
+    /// The inner set's, by its id there.
     Inner(StreamId),
-    Peer(PeerLane),
+    /// The set's own.
+    Own(OwnLane),
 }
 
 /// All streams. Their ids are as small as they can be, because tables above are as long.
-#[derive(Default)]
-pub(super) struct Lanes {
+#[derive(Debug, Default)]
+pub struct Lanes {
     lanes: Vec<Lane>,
     of_inner: Vec<StreamId>,
     of_place: Vec<Option<StreamId>>,
-    /// Peers that are watched until they take bytes.
-    pub writers: usize,
+    /// Own streams that are watched until they take bytes.
+    writers: usize,
 }
 
 impl Lanes {
+    /// The stream with that id.
     #[inline]
     pub fn of(&self, id: StreamId) -> Lane {
         self.lanes.get(id.index()).copied().unwrap_or(Lane::Free)
     }
 
+    /// The set's own stream of a place.
     #[inline]
-    pub fn of_place(&self, place: usize) -> Option<(StreamId, PeerLane)> {
+    pub fn of_place(&self, place: usize) -> Option<(StreamId, OwnLane)> {
         let id = self.of_place.get(place).copied().flatten()?;
         match self.of(id) {
-            Lane::Peer(lane) => Some((id, lane)),
+            Lane::Own(lane) => Some((id, lane)),
             _ => None,
         }
     }
 
-    /// Calls `each` with each peer's stream.
-    pub fn each(&self, mut each: impl FnMut(StreamId, PeerLane)) {
+    /// Calls `each` with each own stream that is watched until it takes bytes.
+    #[inline]
+    pub fn each_writer(&self, mut each: impl FnMut(StreamId, OwnLane)) {
+        if self.writers == 0 {
+            return;
+        }
         for (index, lane) in self.lanes.iter().enumerate() {
-            if let Lane::Peer(lane) = lane {
+            if let Lane::Own(lane) = lane
+                && lane.writable
+            {
                 each(StreamId(index as u32), *lane);
             }
         }
     }
 
+    /// Takes in a stream of the inner set. Gives its id in this set.
     pub fn add_inner(&mut self, inner: StreamId) -> StreamId {
         let id = self.put(Lane::Inner(inner));
         if self.of_inner.len() <= inner.index() {
@@ -61,8 +77,9 @@ impl Lanes {
         id
     }
 
-    pub fn add_peer(&mut self, place: usize) -> StreamId {
-        let id = self.put(Lane::Peer(PeerLane { place, readable: true, writable: false }));
+    /// Takes in an own stream. Gives its id.
+    pub fn add_own(&mut self, place: usize) -> StreamId {
+        let id = self.put(Lane::Own(OwnLane { place, readable: true, writable: false }));
         if self.of_place.len() <= place {
             self.of_place.resize(place + 1, None);
         }
@@ -86,7 +103,7 @@ impl Lanes {
         match lane {
             Lane::Free => return lane,
             Lane::Inner(inner) => self.of_inner[inner.index()] = BELL,
-            Lane::Peer(lane) => {
+            Lane::Own(lane) => {
                 self.of_place[lane.place] = None;
                 self.writers -= usize::from(lane.writable);
             }
@@ -95,12 +112,12 @@ impl Lanes {
         lane
     }
 
-    /// Watches a peer, or gives the other set's stream that is to be watched.
+    /// Watches an own stream, or gives the inner set's that is to be watched.
     pub fn watch_writable(&mut self, id: StreamId, watch: bool) -> Option<StreamId> {
         match self.lanes.get_mut(id.index())? {
             Lane::Free => None,
             Lane::Inner(inner) => Some(*inner),
-            Lane::Peer(lane) => {
+            Lane::Own(lane) => {
                 self.writers = self.writers + usize::from(watch) - usize::from(lane.writable);
                 lane.writable = watch;
                 None
@@ -108,20 +125,20 @@ impl Lanes {
         }
     }
 
-    /// Watches a peer, or gives the other set's stream that is to be watched.
+    /// Watches an own stream, or gives the inner set's that is to be watched.
     pub fn watch_readable(&mut self, id: StreamId, watch: bool) -> Option<StreamId> {
         match self.lanes.get_mut(id.index())? {
             Lane::Free => None,
             Lane::Inner(inner) => Some(*inner),
-            Lane::Peer(lane) => {
+            Lane::Own(lane) => {
                 lane.readable = watch;
                 None
             }
         }
     }
 
-    /// Replaces the other set's streams in `ready`, from `from` on, by ours. Gives whether the bell
-    /// rang, which is taken out.
+    /// Replaces the inner set's ids in `ready`, from `from` on, by this set's. Gives whether the
+    /// bell rang, which is taken out.
     #[inline]
     pub fn translate(&self, ready: &mut Vec<Ready>, from: usize) -> bool {
         let mut rang = false;
