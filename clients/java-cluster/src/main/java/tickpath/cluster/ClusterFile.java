@@ -20,19 +20,26 @@ import tickpath.shared.PlanKeys;
  * @param heartbeatTimeoutNs without a sign of its leader for so long, a member calls an election
  * @param electionTimeoutNs a candidate waits up to half of it, at random, and so long for votes
  * @param durable whether a member counts a command only once its disk has it
+ * @param delayNs a gateway passes each reply on so much later
+ * @param jitterNs and by a random time below this
+ * @param parent the process whose end ends this one; 0: none
  */
 record ClusterFile(
         List<Address> members,
         EngineShape engine,
         long heartbeatTimeoutNs,
         long electionTimeoutNs,
-        boolean durable) {
+        boolean durable,
+        long delayNs,
+        long jitterNs,
+        long parent) {
 
     private static final int HEARTBEAT_TIMEOUT_MS = 500;
     private static final int ELECTION_TIMEOUT_MS = 400;
     private static final int TIMEOUT_MS_MIN = 20;
     private static final int TIMEOUT_MS_MAX = 60_000;
     private static final int MEMBERS_MAX = 7;
+    private static final int DISTANCE_US_MAX = 1_000_000;
 
     /** Heartbeats in the time after which a leader counts as lost. */
     private static final int HEARTBEATS_PER_TIMEOUT = 10;
@@ -59,7 +66,14 @@ record ClusterFile(
                 keys.has("engine") ? EngineShape.of(keys.keys("engine")) : null,
                 millis(keys, "heartbeat_timeout_ms", HEARTBEAT_TIMEOUT_MS),
                 millis(keys, "election_timeout_ms", ELECTION_TIMEOUT_MS),
-                keys.flag("durable"));
+                keys.flag("durable"),
+                TimeUnit.MICROSECONDS.toNanos(optional(keys, "delay_us", DISTANCE_US_MAX)),
+                TimeUnit.MICROSECONDS.toNanos(optional(keys, "jitter_us", DISTANCE_US_MAX)),
+                optional(keys, "parent", Long.MAX_VALUE));
+    }
+
+    private static long optional(final PlanKeys keys, final String key, final long max) throws ClientException {
+        return keys.has(key) ? keys.whole(key, 0, max) : 0;
     }
 
     private static long millis(final PlanKeys keys, final String key, final int otherwise) throws ClientException {

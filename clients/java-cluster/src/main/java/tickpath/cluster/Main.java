@@ -1,5 +1,6 @@
 package tickpath.cluster;
 
+import io.aeron.AeronVersion;
 import io.aeron.cluster.service.ClusteredService;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -119,9 +120,19 @@ public final class Main {
         }
         final FollowerGateway gateway = new FollowerGateway(cluster, arguments[2], Integer.parseInt(port), err);
         Runtime.getRuntime().addShutdownHook(new Thread(gateway::close));
-        out.println("{\"follower\":\"" + gateway.address() + "\",\"process\":" + ProcessHandle.current().pid() + "}");
+        endWith(cluster.parent());
+        out.println("{\"follower\":\"" + gateway.address() + "\",\"process\":" + ProcessHandle.current().pid()
+                + ",\"aeron\":\"" + AeronVersion.VERSION + "\"}");
         gateway.run();
         return ExitStatus.COMPLETE;
+    }
+
+    /** Ends this process in order once that one has ended; 0: none. */
+    private static void endWith(final long parent) {
+        if (parent > 0) {
+            final Runnable end = () -> System.exit(ExitStatus.INCOMPLETE);
+            ProcessHandle.of(parent).ifPresentOrElse(process -> process.onExit().thenRun(end), end);
+        }
     }
 
     private static int measure(final String[] arguments, final PrintStream out) throws ClientException {
@@ -193,6 +204,7 @@ public final class Main {
             await(closed);
         });
         Runtime.getRuntime().addShutdownHook(hook);
+        endWith(cluster.parent());
         final Runnable ended = () -> {
             byItself.set(told.getCount() > 0);
             told.countDown();

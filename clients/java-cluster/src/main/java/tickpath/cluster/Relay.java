@@ -50,6 +50,7 @@ final class Relay implements AutoCloseable {
     private final IdleStrategy idle = new BackoffIdleStrategy(SPINS, YIELDS, PARK_NS_MIN, PARK_NS_MAX);
     private final ByteBuffer buffer = ByteBuffer.allocateDirect(Stream.BYTES + Stream.BYTES_MAX);
     private final UnsafeBuffer message = new UnsafeBuffer(buffer);
+    private final PlantedDistance distance;
     private AeronCluster session;
     private long sent;
     private long taken;
@@ -70,6 +71,7 @@ final class Relay implements AutoCloseable {
         this.aeron = aeron;
         this.cluster = cluster;
         this.host = host;
+        distance = new PlantedDistance(cluster.delayNs(), cluster.jitterNs());
         buffer.position(Stream.BYTES);
     }
 
@@ -91,7 +93,8 @@ final class Relay implements AutoCloseable {
             if (failure != null) {
                 throw failure;
             }
-            if (session.isClosed()) {
+            work += deliver();
+            if (session.isClosed() && !isOver) {
                 throw new IOException("the cluster has closed the session");
             }
             if (now - keepAliveNs > KEEP_ALIVE_NS) {
@@ -112,6 +115,30 @@ final class Relay implements AutoCloseable {
                 throw new IOException("the cluster has taken nothing for "
                         + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NS) + " s: has it a leader?");
             }
+            idle(work);
+        }
+        while (!distance.isEmpty() && !mustStop) {
+            idle(deliver());
+        }
+    }
+
+    /** Passes the replies on that have come over the planted distance. */
+    private int deliver() throws IOException {
+        int count = 0;
+        ByteBuffer reply = distance.arrived(System.nanoTime());
+        while (reply != null) {
+            write(reply);
+            count++;
+            reply = distance.arrived(System.nanoTime());
+        }
+        return count;
+    }
+
+    private void idle(final int work) {
+        if (distance.isNear(System.nanoTime())) {
+            idle.reset();
+            Thread.onSpinWait();
+        } else {
             idle.idle(work);
         }
     }
@@ -195,7 +222,9 @@ final class Relay implements AutoCloseable {
             taken += reply.getInt(offset + Stream.TAKEN, LITTLE);
             progressNs = System.nanoTime();
             if (bytes > 0) {
-                write(reply, offset + Stream.REPLY, bytes);
+                final ByteBuffer copy = ByteBuffer.allocate(bytes);
+                reply.getBytes(offset + Stream.REPLY, copy, bytes);
+                distance.send(copy.flip(), progressNs);
             }
         } else if (!isLast) {
             throw new IOException("a reply of the cluster is missing");
@@ -203,10 +232,7 @@ final class Relay implements AutoCloseable {
         isOver |= isLast;
     }
 
-    private void write(final DirectBuffer reply, final int offset, final int length) throws IOException {
-        final ByteBuffer bytes = ByteBuffer.allocate(length);
-        reply.getBytes(offset, bytes, length);
-        bytes.flip();
+    private void write(final ByteBuffer bytes) throws IOException {
         final long begin = System.nanoTime();
         while (bytes.hasRemaining()) {
             if (channel.write(bytes) == 0 && System.nanoTime() - begin > PATIENCE_NS) {
