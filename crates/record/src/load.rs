@@ -172,8 +172,8 @@ pub struct Load {
     /// the exchange to its end; absent unless both have a network of their own on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets_dropped: Option<u64>,
-    /// The stacks of the ends that bypass the kernel's: the mode in which AF_XDP runs, and why;
-    /// empty where both ends have sockets of the kernel.
+    /// The stacks of the ends that bypass the kernel's: the mode in which AF_XDP runs, and why.
+    /// Also the version of a cluster that follows the exchange.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<String>,
     /// Cost of the client's codec, of each run in order; empty where the client does not say it.

@@ -3,6 +3,7 @@
 
 use crate::assemble::resolved;
 use crate::conduct::{Conduct, ConductError, entrants};
+use crate::launch::cluster;
 use crate::placement::place_on;
 use crate::progress::run_seconds;
 use clock::Clock;
@@ -10,6 +11,7 @@ use clock::schedule::Arrival;
 use host::{Root, Topology};
 use plan::backend;
 use plan::scenario::Measure;
+use plan::tables::replica::Replicate;
 use plan::tables::subject::Subject;
 use record::Preflight;
 use rustix::fs::{Access, access, statvfs};
@@ -43,7 +45,7 @@ impl Conduct {
             subjects: entrants.iter().map(|one| (one.name.clone(), cores(&one.cores))).collect(),
             seconds: run_seconds(self, &entrants) * f64::from(self.scenario.runs),
             bytes: self.bytes_needed() as u64,
-            warnings: placed.warnings,
+            warnings: placed.warnings.into_iter().chain(self.missing_clusters()).collect(),
             refusals: self.faults(),
         })
     }
@@ -82,22 +84,19 @@ impl Conduct {
     fn missing_clients(&self) -> impl Iterator<Item = String> {
         let started = |one: &&Subject| !one.command.is_empty();
         self.scenario.subject.iter().filter(started).filter_map(|subject| {
-            let program = &subject.command[0];
-            if !program.contains('/') && !is_on_path(program) {
-                return Some(format!(
-                    "subject {} can't be started: there is no program {program} on the PATH; install it",
-                    subject.name
-                ));
-            }
-            let needed = parts(&subject.command);
-            needed.into_iter().find(|part| !part.exists()).map(|part| {
-                format!(
-                    "subject {} can't be started: {} does not exist; run tickpath in the checkout, after `make \
-                     clients` (or `make peers`) there, or build the client that your scenario names",
-                    subject.name,
-                    part.display()
-                )
-            })
+            let remedy = "run tickpath in the checkout, after `make clients` (or `make peers`) \
+                          there, or build the client that your scenario names";
+            let missing = missing(&subject.command, remedy)?;
+            Some(format!("subject {} can't be started: {missing}", subject.name))
+        })
+    }
+
+    /// Subjects whose cluster can't run here: each is a row that says so.
+    fn missing_clusters(&self) -> impl Iterator<Item = String> {
+        let has_one = |subject: &&Subject| subject.replicate == Replicate::Cluster;
+        self.scenario.subject.iter().filter(has_one).filter_map(|subject| {
+            let why = cluster::not_here(&self.scenario.follower)?;
+            Some(format!("{} will not run: {why}", subject.name))
         })
     }
 
@@ -164,6 +163,16 @@ impl Conduct {
             )
         })
     }
+}
+
+/// A part of a command that is not there; `remedy` is that of its files.
+pub(crate) fn missing(command: &[String], remedy: &str) -> Option<String> {
+    let program = &command[0];
+    if !program.contains('/') && !is_on_path(program) {
+        return Some(format!("there is no program {program} on the PATH; install it"));
+    }
+    let part = parts(command).into_iter().find(|part| !part.exists())?;
+    Some(format!("{} does not exist; {remedy}", part.display()))
 }
 
 /// The files that a command names for certain: its program, if it has a path, and what Java reads.
@@ -279,6 +288,12 @@ mod tests {
             said.contains("/no/client.jar does not") || said.contains("no program java"),
             "{said}"
         );
+        // A cluster that can't run is a row, and no fault of the others.
+        let set = "follower.cluster=[\"no-such-program\"]";
+        let plan = conduct("two-zones", &[set], out.path()).preflight().unwrap();
+        let warnings = plan.warnings.join("; ");
+        assert!(warnings.contains("cluster will not run: there is no program"), "{warnings}");
+        assert!(plan.refusals.is_empty(), "{plan:?}");
         let none = faults("order-to-ack", &["subject.rust.command=[\"no-such-program\"]"]);
         assert!(none.contains("no program no-such-program on the PATH"), "{none}");
     }

@@ -39,9 +39,10 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
             arguments.sbe_udp = book.sbe_udp;
             if let Some(JournalPlan { directory, follower, standby }) = book.journal {
                 arguments.journal = Some(PathBuf::from(directory));
-                if let Some(FollowerPlan { address, mode }) = follower {
+                if let Some(FollowerPlan { address, mode, lost_ms }) = follower {
                     arguments.replicate.replicate = Some(mode);
                     arguments.replicate.follower = Some(address);
+                    arguments.replicate.follower_seconds = lost_ms as f64 / 1e3;
                 }
                 if let Some(StandbyPlan { listen, silence_ms }) = standby {
                     arguments.standby.standby = Some(listen);

@@ -86,6 +86,16 @@ fn only_an_exchange_that_is_started_has_a_follower() {
     assert!(error.contains("0 to 499500 us"), "{error}");
 }
 
+#[test]
+fn a_cluster_takes_a_program_for_its_processes() {
+    let complaint =
+        |set: &str| Scenario::find("two-zones", &[set.to_owned()]).unwrap_err().to_string();
+    expect![[r#"subject.cluster.replicate = cluster: name the program of its processes in follower.cluster, as the scenario two-zones does"#]]
+        .assert_eq(&complaint("follower.cluster=[]"));
+    let error = complaint("subject.cluster.failure=kill");
+    assert!(error.contains("a standby needs subject.replicate = \"sync\""), "{error}");
+}
+
 /// Packets exist only where there is a network between the two.
 #[test]
 fn losses_between_zones_need_a_network() {

@@ -43,7 +43,7 @@ fn check_failure(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioE
 
 /// The way to a follower: its length, and its losses.
 fn check_follower(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let Follower { round_trip_us, jitter_us, loss_percent, standby_ms } = scenario.follower;
+    let Follower { round_trip_us, jitter_us, loss_percent, standby_ms, .. } = scenario.follower;
     within("follower.round_trip_us", round_trip_us, 0..=ROUND_TRIP_US_MAX, "{} us")?;
     let jitter_us_max = ROUND_TRIP_US_MAX - round_trip_us;
     within("follower.jitter_us", jitter_us, 0..=jitter_us_max, "{} us")?;
@@ -170,6 +170,11 @@ impl Measurement for Orders {
         let starts = scenario.exchange.start || subject.replicate == Replicate::Off;
         let why = "only an exchange that it starts gets a journal; leave it out";
         require(starts, &key_of(subject, "replicate"), subject.replicate, why)?;
+        let has_cluster =
+            subject.replicate != Replicate::Cluster || !scenario.follower.cluster.is_empty();
+        let why = "name the program of its processes in follower.cluster, as the scenario \
+                   two-zones does";
+        require(has_cluster, &key_of(subject, "replicate"), subject.replicate, why)?;
         if subject.dialect != Dialect::Json {
             let (key, name) = (key_of(subject, "dialect"), subject.dialect.name());
             let why = "a session has one account; set load.connections = load.accounts";

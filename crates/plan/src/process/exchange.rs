@@ -112,6 +112,8 @@ pub struct FollowerPlan {
     pub address: String,
     /// `sync` or `async`.
     pub mode: String,
+    /// Time without an acknowledgement after which it is lost, ms.
+    pub lost_ms: u64,
 }
 
 /// The datagrams that an exchange publishes.
@@ -154,6 +156,7 @@ mod tests {
                 follower: Some(FollowerPlan {
                     address: "127.0.0.1:8890".to_owned(),
                     mode: "sync".to_owned(),
+                    lost_ms: 1000,
                 }),
                 standby: Some(StandbyPlan { listen: "127.0.0.1:0".to_owned(), silence_ms: 500 }),
             }),

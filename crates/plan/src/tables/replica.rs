@@ -1,4 +1,4 @@
-//! `order-entry`: whether the exchange of a subject has a journal, and a follower.
+//! `order-entry`: whether the exchange of a subject has a journal, and a follower or a cluster.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,11 +27,20 @@ pub struct Follower {
     pub loss_percent: f64,
     /// Silence of an exchange with `subject.failure` after which its standby takes over, ms.
     pub standby_ms: u64,
+    /// The program, with its arguments, whose processes are the members of a cluster and the
+    /// gateway to them. Only `subject.replicate = "cluster"` needs it.
+    pub cluster: Vec<String>,
 }
 
 impl Default for Follower {
     fn default() -> Follower {
-        Follower { round_trip_us: 0, jitter_us: 0, loss_percent: 0.0, standby_ms: 500 }
+        Follower {
+            round_trip_us: 0,
+            jitter_us: 0,
+            loss_percent: 0.0,
+            standby_ms: 500,
+            cluster: Vec::new(),
+        }
     }
 }
 
@@ -78,6 +87,9 @@ pub enum Replicate {
     Async,
     /// On this host's disk and the follower's.
     Sync,
+    /// On this host's disk, in the log of the majority of a cluster's three members, and on the
+    /// disk of the one that leads.
+    Cluster,
 }
 
 impl Replicate {
@@ -86,7 +98,8 @@ impl Replicate {
         match self {
             Replicate::Off | Replicate::Alone => None,
             Replicate::Async => Some("async"),
-            Replicate::Sync => Some("sync"),
+            // To an exchange, a cluster is a follower.
+            Replicate::Sync | Replicate::Cluster => Some("sync"),
         }
     }
 }
@@ -98,6 +111,7 @@ impl fmt::Display for Replicate {
             Replicate::Alone => "alone",
             Replicate::Async => "async",
             Replicate::Sync => "sync",
+            Replicate::Cluster => "cluster",
         })
     }
 }

@@ -40,6 +40,10 @@ impl Runner for Orders {
         })
     }
 
+    fn unavailable(&self, launch: &Launch) -> Result<Option<String>, ConductError> {
+        launch.no_cluster()
+    }
+
     fn rules(&self) -> &'static [RuleCheck] {
         &[
             ("complete", rules::complete),

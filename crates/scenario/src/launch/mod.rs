@@ -1,6 +1,7 @@
 //! Starts the processes of one entrant in one run, and reads their results.
 
 mod client_result;
+pub(crate) mod cluster;
 mod cost;
 pub(crate) mod observer;
 mod other_end;
@@ -138,6 +139,7 @@ impl Launch<'_> {
             ready.address = port;
         }
         let stack = ready.stack.as_ref().map(|stack| format!("exchange: {stack}"));
+        let cluster = replica.as_ref().and_then(|replica| replica.cluster_version.clone());
         if let Some(Standby { clients, .. }) = &standby {
             ready.address = format!("{},{clients}", ready.address);
         }
@@ -158,7 +160,7 @@ impl Launch<'_> {
         let followed = replica.map_or(Ok(None), |replica| self.end_replica(replica));
         let mut outcome = outcome?;
         let load = &mut outcome.result.load;
-        load.stacks.extend(stack);
+        load.stacks.extend(stack.into_iter().chain(cluster));
         let own = starts.then_some(plan.backend.as_str());
         cost::complete(load, own, cost::packets_dropped(self.networks), dropped_before);
         match followed {

@@ -5,8 +5,24 @@ use crate::launch::process::Process;
 use crate::launch::{CLIENT_PATIENCE, EXCHANGE, EXCHANGE_PATIENCE, Launch, stderr};
 use host::network::{Network, Networks};
 use plan::process::exchange::ExchangePlan;
+use rustix::process::Pid;
 use serde::de::DeserializeOwned;
+use std::path::PathBuf;
 use std::process::Command;
+
+/// A process that has not written its first line yet.
+pub(super) struct Starting {
+    process: Process,
+    who: String,
+    /// The file of its stderr.
+    stderr: PathBuf,
+}
+
+impl Starting {
+    pub(super) fn pid(&self) -> Pid {
+        self.process.pid()
+    }
+}
 
 impl Launch<'_> {
     /// Starts an exchange, or the raw echo. Returns it with its first line. Its stderr goes to a
@@ -49,20 +65,44 @@ impl Launch<'_> {
     pub(super) fn start_in<R: DeserializeOwned>(
         &self,
         network: Option<&Network>,
-        (who, suffix): (&str, &str),
+        names: (&str, &str),
         command: Command,
         input: &str,
     ) -> Result<(Process, R), ConductError> {
-        let failed = |why: String| ConductError::Process { who: who.to_owned(), why };
+        self.ready(self.begin_in(network, names, command, input)?)
+    }
+
+    /// Starts a process there, and does not wait for its first line.
+    pub(super) fn begin_in(
+        &self,
+        network: Option<&Network>,
+        (who, suffix): (&str, &str),
+        command: Command,
+        input: &str,
+    ) -> Result<Starting, ConductError> {
+        let who = who.to_owned();
         let (stderr, file) = self.stderr(suffix)?;
         let start = || Process::start(command, input, file, EXCHANGE_PATIENCE);
         let started = match network {
             None => start(),
             Some(network) => network.within(start)?,
         };
-        let mut process =
-            started.map_err(|error| failed(format!("it can't be started: {error}")))?;
-        self.account.is_measured(process.pid());
+        match started {
+            Ok(process) => {
+                self.account.is_measured(process.pid());
+                Ok(Starting { process, who, stderr })
+            }
+            Err(error) => {
+                Err(ConductError::Process { who, why: format!("it can't be started: {error}") })
+            }
+        }
+    }
+
+    /// Waits for the first line of a process.
+    pub(super) fn ready<R: DeserializeOwned>(
+        &self,
+        Starting { mut process, who, stderr }: Starting,
+    ) -> Result<(Process, R), ConductError> {
         self.interrupt.watch(&[process.pid()]);
         let line = process.line().unwrap_or_default();
         self.interrupt.watch(&[]);
@@ -72,6 +112,6 @@ impl Launch<'_> {
         }
         // It has ended, or will at its deadline.
         let _ = process.wait();
-        Err(failed(stderr::said(&stderr)))
+        Err(ConductError::Process { who, why: stderr::said(&stderr) })
     }
 }

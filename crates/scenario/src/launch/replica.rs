@@ -1,9 +1,10 @@
 //! The journal of the exchange that a subject measures, and its follower.
 
 use crate::conduct::ConductError;
+use crate::launch::cluster::{Cluster, GatewayReady};
 use crate::launch::process::Process;
 use crate::launch::zones::Losses;
-use crate::launch::{Launch, MarketData};
+use crate::launch::{Launch, MarketData, cluster};
 use host::network::{Network, Networks};
 use plan::process::exchange::{ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
 use plan::tables::replica::{Failure, Replicate};
@@ -16,6 +17,10 @@ use std::process::Command;
 
 /// The follower, in errors.
 const FOLLOWER: &str = "the exchange's follower";
+/// An exchange takes a follower for lost that has not acknowledged for so long, ms.
+const LOST_MS: u64 = 1_000;
+/// The same of a cluster, which may have to elect a leader, also before the first order.
+const CLUSTER_LOST_MS: u64 = 10_000;
 
 /// The directory of one run's journal.
 pub(crate) struct JournalFiles(pub PathBuf);
@@ -39,10 +44,12 @@ pub(crate) fn journal_files(launch: &Launch) -> JournalFiles {
 pub(crate) struct Replica {
     pub plan: JournalPlan,
     follower: Option<Process>,
+    cluster: Option<Cluster>,
+    pub cluster_version: Option<String>,
     /// On the way to the follower.
     losses: Option<Losses>,
     pub standby: Option<Standby>,
-    /// Removed after the follower has ended.
+    /// Removed after the follower or the cluster has ended.
     files: JournalFiles,
 }
 
@@ -77,11 +84,29 @@ impl Launch<'_> {
         let files = journal_files(self);
         let directory = files.0.join("log").display().to_string();
         let plan = JournalPlan { directory, follower: None, standby: None };
-        let mut replica = Replica { plan, follower: None, losses: None, standby: None, files };
+        let replica = Replica {
+            plan,
+            follower: None,
+            cluster: None,
+            cluster_version: None,
+            losses: None,
+            standby: None,
+            files,
+        };
         if self.failure() != Failure::None {
             return self.start_standby(replica).map(Some);
         }
         let Some(mode) = replicate.mode() else { return Ok(Some(replica)) };
+        match replicate {
+            Replicate::Cluster => self.start_gateway(replica, mode),
+            _ => self.start_follower(replica, mode),
+        }
+        .map(Some)
+    }
+
+    /// Starts a follower, at the planted distance.
+    fn start_follower(&self, mut replica: Replica, mode: &str) -> Result<Replica, ConductError> {
+        let scenario = &self.conduct.scenario;
         // Beside the exchange, unless there is a network between the two.
         let network = self.networks.map(|all| all.zone().unwrap_or(all.exchange()));
         let own = network.map_or(Ipv4Addr::LOCALHOST, Network::address);
@@ -95,9 +120,43 @@ impl Launch<'_> {
             self.start_in::<FollowerReady>(network, (FOLLOWER, ".follower"), command, "")?;
         replica.follower = Some(process);
         replica.losses = self.lose_packets()?;
+        let (address, mode) = (ready.listening, mode.to_owned());
+        replica.plan.follower = Some(FollowerPlan { address, mode, lost_ms: LOST_MS });
+        Ok(replica)
+    }
+
+    /// Starts a cluster with its gateway, which is the exchange's follower.
+    fn start_gateway(&self, mut replica: Replica, mode: &str) -> Result<Replica, ConductError> {
+        let (cluster, ready) = self.start_cluster(&replica.files.0)?;
+        let GatewayReady { follower: address, aeron } = ready;
+        replica.cluster = Some(cluster);
+        replica.cluster_version = Some(format!("cluster: Aeron {aeron}"));
         let mode = mode.to_owned();
-        replica.plan.follower = Some(FollowerPlan { address: ready.listening, mode });
-        Ok(Some(replica))
+        replica.plan.follower = Some(FollowerPlan { address, mode, lost_ms: CLUSTER_LOST_MS });
+        Ok(replica)
+    }
+
+    /// Why this entrant's cluster can't run here; `None` if it can, or if it has none. Starts it
+    /// and ends it.
+    ///
+    /// # Errors
+    /// If it can't be found out.
+    pub(crate) fn no_cluster(&self) -> Result<Option<String>, ConductError> {
+        let scenario = &self.conduct.scenario;
+        let replicate = scenario.subject[self.entrant.index].replicate;
+        if replicate != Replicate::Cluster || self.entrant.is_floor {
+            return Ok(None);
+        }
+        if let Some(why) = cluster::not_here(&scenario.follower) {
+            return Ok(Some(why));
+        }
+        match self.start_replica() {
+            Ok(replica) => Ok(replica.and_then(|replica| self.end_replica(replica).err())),
+            // Ctrl-C ends the processes, too.
+            Err(error) if self.interrupt.is_set() => Err(error),
+            Err(ConductError::Process { who, why }) => Ok(Some(format!("{who} failed: {why}"))),
+            Err(error) => Err(error),
+        }
     }
 
     /// How the exchange of this entrant is lost.
@@ -123,16 +182,20 @@ impl Launch<'_> {
         let (process, ready) =
             self.start_exchange_in::<StandbyReady>(network, &plan, ".standby")?;
         let mode = "sync".to_owned();
-        replica.plan.follower = Some(FollowerPlan { address: ready.standby, mode });
+        let address = ready.standby;
+        replica.plan.follower = Some(FollowerPlan { address, mode, lost_ms: LOST_MS });
         replica.standby = Some(Standby { process, clients: ready.clients });
         Ok(replica)
     }
 
-    /// Ends the follower, after the exchange. Returns the packets between the two, if some were to
-    /// be lost.
+    /// Ends the follower or the cluster, after the exchange. Returns the packets between exchange
+    /// and follower, if some were to be lost.
     pub(crate) fn end_replica(&self, replica: Replica) -> Result<Option<BetweenZones>, String> {
         if let Some(process) = replica.follower {
             self.end_other_end(FOLLOWER, process)?;
+        }
+        if let Some(cluster) = replica.cluster {
+            cluster.end()?;
         }
         replica.losses.map(|losses| losses.counts()).transpose()
     }

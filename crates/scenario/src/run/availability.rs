@@ -47,7 +47,14 @@ pub(crate) fn part(
         // The record has the runs that were measured only.
         let _ = std::fs::remove_file(directory::hlog(&site.path, TRIAL));
         stderr::remove(&site.path);
-        match why? {
+        let why = match why {
+            Err(_) if interrupt.is_set() => {
+                let fault = "interrupted before anything was measured".to_owned();
+                return Err(ConductError::CannotRun { faults: vec![fault] });
+            }
+            why => why?,
+        };
+        match why {
             None => parted.available.push(entrant),
             Some(why) => {
                 parted.unavailable.push(Unavailable { subject: entrant.name.clone(), why });

@@ -63,5 +63,6 @@ mod tick_failover;
 mod tick_to_trade;
 mod tls;
 mod two_machines;
+mod two_zones;
 mod watch;
 mod wrapper;

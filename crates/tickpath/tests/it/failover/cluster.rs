@@ -211,16 +211,9 @@ fn exchange(listen: &str, journal: &Path, follower: &str, said: &Path) -> Proces
     Process(command.stderr(File::create(said).unwrap()).spawn().unwrap())
 }
 
-/// The jar, if it is built.
-fn jar() -> Option<PathBuf> {
-    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/java-cluster");
-    let jar = client.join("target/java-cluster.jar");
-    jar.exists().then(|| jar.canonicalize().unwrap())
-}
-
 #[test]
 fn a_cluster_keeps_every_acknowledged_order() {
-    let Some(jar) = jar() else {
+    let Some(jar) = cluster_jar() else {
         testing::skip!(JavaCluster, "the cluster's member is not built; `make cluster` does it");
     };
     let place = tempfile::tempdir().unwrap();

@@ -185,6 +185,13 @@ pub fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// The jar of a cluster's processes, if it is built.
+pub fn cluster_jar() -> Option<PathBuf> {
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/java-cluster");
+    let jar = client.join("target/java-cluster.jar");
+    jar.exists().then(|| jar.canonicalize().unwrap())
+}
+
 /// Whether an XDP program is on the exchange's interface.
 pub fn has_program(networks: &host::network::Networks) -> bool {
     let show = ["link", "show", "dev", host::network::DEVICE];
