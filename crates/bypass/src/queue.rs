@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use xdp::nic::NicIndex;
 use xdp::slab::{HeapSlab, Slab};
 use xdp::socket::{SocketError, XdpSocket, XdpSocketBuilder};
@@ -119,25 +119,9 @@ impl Queue {
         })
     }
 
-    /// Frames that the kernel dropped because there was no room: none free, or none in the ring.
+    /// Frames that the kernel dropped because there was no room.
     pub(crate) fn dropped(&self) -> Option<u64> {
-        // `struct xdp_statistics` of linux/if_xdp.h: dropped, invalid on the way in and out, ring
-        // full, no free frame, nothing to send. A frame without a free one counts as dropped too.
-        const WORDS: usize = 6;
-        let mut words = [0_u64; WORDS];
-        let mut bytes = size_of_val(&words) as libc::socklen_t;
-        // SAFETY: the kernel writes at most `bytes` bytes into `words`, and their number into
-        // `bytes`.
-        let failed = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_XDP,
-                libc::XDP_STATISTICS,
-                words.as_mut_ptr().cast(),
-                &raw mut bytes,
-            )
-        };
-        (failed == 0).then_some(words[0] + words[3])
+        dropped(self.socket.as_raw_fd())
     }
 
     pub(crate) fn copying(&self) -> &Copying {
@@ -238,6 +222,28 @@ impl Queue {
         }
         Ok(())
     }
+}
+
+/// Frames that the kernel dropped because there was no room in front of a socket of AF_XDP: none
+/// free, or none in the ring. `None` if the kernel doesn't say.
+pub(crate) fn dropped(socket: RawFd) -> Option<u64> {
+    // `struct xdp_statistics` of linux/if_xdp.h: dropped, invalid on the way in and out, ring
+    // full, no free frame, nothing to send. A frame without a free one counts as dropped too.
+    const WORDS: usize = 6;
+    let mut words = [0_u64; WORDS];
+    let mut bytes = size_of_val(&words) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `bytes` bytes into `words`, and their number into
+    // `bytes`.
+    let failed = unsafe {
+        libc::getsockopt(
+            socket,
+            libc::SOL_XDP,
+            libc::XDP_STATISTICS,
+            words.as_mut_ptr().cast(),
+            &raw mut bytes,
+        )
+    };
+    (failed == 0).then_some(words[0] + words[3])
 }
 
 /// A received frame, as long as it may be sent in place.

@@ -37,7 +37,8 @@ unsafe extern "C" {
         pool: *mut *mut Pool,
         step: *mut Step,
     ) -> c_int;
-    fn tp_dpdk_xdp_socket() -> c_int;
+    fn tp_dpdk_socket(family: c_int) -> c_int;
+    fn tp_dpdk_packet_drops(socket: c_int) -> u32;
     fn tp_dpdk_close(port: u16);
     fn tp_dpdk_register_thread() -> c_int;
     fn tp_dpdk_receive(port: u16, into: *mut *mut Packet, most: u16) -> u16;
@@ -81,11 +82,17 @@ pub(super) fn version() -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// The driver's socket of AF_XDP, once the device is open.
-pub(super) fn xdp_socket() -> Result<RawFd, Failure> {
-    // SAFETY: a call without arguments.
-    let found = unsafe { tp_dpdk_xdp_socket() };
-    if found < 0 { Err(failure("find its socket of AF_XDP", -libc::ENOENT)) } else { Ok(found) }
+/// The driver's socket of a family, such as `AF_XDP`, once the device is open.
+pub(super) fn socket(family: c_int) -> Result<RawFd, Failure> {
+    // SAFETY: the call takes any number.
+    let found = unsafe { tp_dpdk_socket(family) };
+    if found < 0 { Err(failure("find the driver's socket", -libc::ENOENT)) } else { Ok(found) }
+}
+
+/// Frames that the kernel dropped since the last call because a packet socket's ring was full.
+pub(super) fn packet_drops(socket: RawFd) -> u64 {
+    // SAFETY: the call takes any number, and fails for what is no packet socket.
+    unsafe { tp_dpdk_packet_drops(socket) }.into()
 }
 
 /// One queue each way of an open device.

@@ -12,10 +12,11 @@ use crate::port::Protocol;
 use crate::routes::Interface;
 use crate::steering::Steering;
 use rustix::io::Errno;
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -63,8 +64,20 @@ pub struct DpdkPort {
     /// takes the program off that it finds, and complains of one with a link.
     steering: Option<Steering>,
     queue: Queue,
+    losses: Losses,
     flows: Vec<(u8, SocketAddrV4)>,
     claims: Vec<OwnedFd>,
+}
+
+/// The one that knows how many frames were dropped because this process had not read earlier ones.
+enum Losses {
+    /// The kernel, of the driver's socket of AF_XDP. The driver leaves out a full ring.
+    OverXdp(RawFd),
+    /// The kernel, of the driver's packet socket, since it was asked last; and how many before. A
+    /// driver that asks too (not in 22.11) has counted what it was told.
+    OfPackets(RawFd, Cell<u64>),
+    /// The driver.
+    OfDriver,
 }
 
 impl DpdkPort {
@@ -118,18 +131,26 @@ impl DpdkPort {
         // At most `MTU_MAX`.
         let longest = joins.then_some(JOINED_BYTES_MAX);
         let queue = Queue::open(&device, interface.mtu as u16, longest).map_err(failed)?;
-        let steering = match steered_queue(driver) {
-            None => None,
-            Some(number) => {
-                let socket = ffi::xdp_socket().map_err(failed)?;
-                Some(Steering::replace(interface, (number, socket))?)
+        let losses = match name {
+            OVER_AF_XDP => Losses::OverXdp(ffi::socket(libc::AF_XDP).map_err(failed)?),
+            JOINING => {
+                let socket = ffi::socket(libc::AF_PACKET).map_err(failed)?;
+                Losses::OfPackets(socket, Cell::new(0))
             }
+            _ => Losses::OfDriver,
+        };
+        let steering = match (steered_queue(driver), &losses) {
+            (Some(number), Losses::OverXdp(socket)) => {
+                Some(Steering::replace(interface, (number, *socket))?)
+            }
+            _ => None,
         };
         Ok(DpdkPort {
             interface: interface.clone(),
             driver: driver.to_owned(),
             steering,
             queue,
+            losses,
             flows: Vec::new(),
             claims: Vec::new(),
         })
@@ -248,9 +269,16 @@ impl Device for DpdkPort {
         self.take((Protocol::Udp, group), socket)
     }
 
-    /// As the driver counts.
+    /// Over `net_af_packet` also frames of others.
     fn dropped(&self) -> Option<u64> {
-        Some(self.queue.missed())
+        match &self.losses {
+            Losses::OverXdp(socket) => crate::queue::dropped(*socket),
+            Losses::OfPackets(socket, before) => {
+                before.set(before.get() + ffi::packet_drops(*socket));
+                Some(before.get() + self.queue.missed())
+            }
+            Losses::OfDriver => Some(self.queue.missed()),
+        }
     }
 
     /// By the kernel's table of neighbours where ARP stays the kernel's, otherwise by ARP. Then

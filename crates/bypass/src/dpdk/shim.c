@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include <linux/if_packet.h>
+
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -76,8 +78,8 @@ int tp_dpdk_open(const char *device, uint16_t mtu, uint16_t longest, uint16_t *p
     return rte_eth_dev_start(*port);
 }
 
-/* The socket of AF_XDP that a driver has made, or -1 if none has: DPDK does not say it. */
-int tp_dpdk_xdp_socket(void)
+/* The socket of that family that a driver has made, or -1 if none has: DPDK does not say it. */
+int tp_dpdk_socket(int wanted)
 {
     DIR *all = opendir("/proc/self/fd");
     struct dirent *one;
@@ -88,12 +90,22 @@ int tp_dpdk_xdp_socket(void)
         socklen_t length = sizeof(family);
 
         if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0 &&
-            family == AF_XDP)
+            family == wanted)
             found = descriptor;
     }
     if (all != NULL)
         (void)closedir(all);
     return found;
+}
+
+/* Frames that the kernel dropped since the last call because a packet socket's ring was full. */
+uint32_t tp_dpdk_packet_drops(int socket)
+{
+    struct tpacket_stats stats;
+    socklen_t length = sizeof(stats);
+    int failed = getsockopt(socket, SOL_PACKET, PACKET_STATISTICS, &stats, &length);
+
+    return failed ? 0 : stats.tp_drops;
 }
 
 void tp_dpdk_close(uint16_t port)
