@@ -115,6 +115,7 @@ dpdk:
 	@./scripts/setup dpdk
 	$(CARGO) build --release --locked -p tickpath --features dpdk --target-dir target/dpdk
 	for driver in net_af_xdp net_af_packet; do TICKPATH_DPDK_DRIVER=$$driver \
-	  $(CARGO) test --locked -p bypass --features dpdk --target-dir target/dpdk --test dpdk || exit 1; done
-	$(CARGO) test --locked -p tickpath --features dpdk --target-dir target/dpdk --test it -- below::
+	  $(CARGO) test --locked -p bypass -p fanout --features bypass/dpdk,fanout/dpdk \
+	  --target-dir target/dpdk --test dpdk || exit 1; done
+	$(CARGO) test --locked -p tickpath --features dpdk --target-dir target/dpdk --test it -- below:: over_dpdk
 	@echo "target/dpdk/release/tickpath has the backend dpdk"

@@ -1,12 +1,13 @@
 //! UDP over frames: one address with its claimed ports.
 
+use crate::any::RealDevice;
 use crate::broadcast::{Content, Prepared};
 use crate::device::Device;
 use crate::error::BypassError;
 use crate::frame::{self, Checksums, Header, Mac, UDP_HEADERS_BYTES};
 use crate::frames::Frames;
 use crate::neighbours::Neighbours;
-use crate::port::{Port, Protocol};
+use crate::port::Protocol;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -199,13 +200,13 @@ impl<F: Frames> Datagrams<F> {
     }
 }
 
-impl Datagrams<Port> {
+impl Datagrams<RealDevice> {
     /// The address, and which checksums are right.
     pub(crate) fn own(&self) -> (Ipv4Addr, Checksums) {
         (self.address, self.checksums)
     }
 
-    pub(crate) fn port(&mut self) -> &mut Port {
+    pub(crate) fn device(&mut self) -> &mut RealDevice {
         &mut self.frames
     }
 
@@ -221,8 +222,8 @@ impl Datagrams<Port> {
 #[cold]
 fn too_long(bytes: usize, max: usize) -> io::Error {
     let why = format!(
-        "a datagram of {bytes} bytes does not fit into one frame of this interface, and AF_XDP \
-         sends no fragments: send at most {max} bytes"
+        "a datagram of {bytes} bytes does not fit into one frame of this interface, and stacks \
+         below the kernel send no fragments: send at most {max} bytes"
     );
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }

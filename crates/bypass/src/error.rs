@@ -66,6 +66,12 @@ pub enum BypassError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The feature `dpdk` is off.
+    #[error(
+        "this tickpath is built without DPDK: install libdpdk-dev and build it with `make dpdk`, \
+         or use af_xdp"
+    )]
+    NoDpdk,
     /// A flow is not to be had.
     #[error(
         "cannot reserve {address} for a stack below the kernel: {source}; \
@@ -87,7 +93,7 @@ pub enum BypassError {
     },
     /// It leaves by another interface.
     #[error(
-        "the route to {to} does not leave by {interface}, on which AF_XDP is; \
+        "the route to {to} does not leave by {interface}, which this backend uses; \
          `ip route get {to}` shows by which it does: use that one's address"
     )]
     OtherInterface {

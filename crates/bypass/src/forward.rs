@@ -3,10 +3,10 @@
 //! The copies to other receivers are written from it, too. So the content is not copied out of
 //! shared memory, and the last copy costs its headers only.
 
+use crate::any::RealDevice;
 use crate::broadcast::{Content, Prepared};
 use crate::datagrams::Datagrams;
 use crate::frame::{self, Checksums, UDP_HEADERS_BYTES};
-use crate::port::Port;
 use crate::queue::Received;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -19,16 +19,17 @@ pub struct Forwarded<'a, 'b> {
     no_room: u64,
 }
 
-impl Datagrams<Port> {
+impl Datagrams<RealDevice> {
     /// Passes the next datagram to `take`, in the frame that it came in; false if there is none
-    /// now. What `take` sent leaves with [`Datagrams::flush`] at the latest.
+    /// now, or the device is not AF_XDP. The frames that `take` sent leave with
+    /// [`Datagrams::flush`] at the latest.
     #[inline]
     pub fn forward(&mut self, take: impl FnOnce(&mut Forwarded<'_, '_>)) -> bool {
         let (address, checksums) = self.own();
         let mut take = Some(take);
         loop {
             let mut found = None;
-            let is_there = self.port().forward(|received| {
+            let is_there = self.device().forward(|received| {
                 let Some((from, content_bytes)) = place(received.bytes(), address, checksums)
                 else {
                     return;

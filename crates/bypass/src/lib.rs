@@ -11,6 +11,7 @@
 //! - [`Datagrams`]: UDP over frames.
 //! - [`TcpStack`]: TCP over frames, by `smoltcp`.
 //! - [`share`]: one device under both.
+//! - [`RealDevice`]: a device of either kind; [`AnyDevice`]: that, or the part of one.
 //! - [`routes`]: the kernel's interfaces, routes and neighbours, by netlink.
 //!
 //! Nothing here reads a clock: who polls a stack says what time it is. Why these crates:
@@ -19,6 +20,7 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod any;
 mod assembler;
 #[allow(unsafe_code)]
 mod bpf;
@@ -43,6 +45,7 @@ mod shared;
 mod steering;
 mod tcp;
 
+pub use crate::any::{AnyDevice, RealDevice};
 pub use crate::datagrams::{Arrival, DatagramCounts, Datagrams};
 pub use crate::device::Device;
 #[cfg(feature = "dpdk")]

@@ -1,7 +1,7 @@
 //! Fan-out: copies each datagram of a source to many subscribers, because a cloud has no multicast.
 //!
 //! ```text
-//!   source ── datagram ──> replicate ── one of four ways ──> subscriber, subscriber, …
+//!   source ── datagram ──> replicate ── one of five ways ──> subscriber, subscriber, …
 //!                             │ order: fixed, rotating, random
 //!                             └ subscribers: of a file, or with a lease that register gives
 //! ```

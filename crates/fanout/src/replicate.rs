@@ -276,7 +276,7 @@ impl Replicator {
     /// Copies datagrams that frames don't bring: those in fragments, and those by other interfaces.
     fn take_left(&mut self, now_ns: u64) -> Result<(), FanOutError> {
         for _ in 0..MESSAGES_PER_LOOK {
-            if !matches!(self.way, Way::Frames(_)) {
+            if !matches!(&self.way, Way::Frames(frames) if frames.leaves_rest) {
                 break;
             }
             let received = receive(&self.inbound, self.frame.room())?;

@@ -65,7 +65,7 @@ pub const XDP: Backend = Backend {
     spins: false,
 };
 /// The ways of a replicator to copy datagrams.
-pub const REPLICATORS: [Backend; 5] = [SPIN, BLOCK, AF_XDP, AF_XDP_IN_PLACE, XDP];
+pub const REPLICATORS: [Backend; 6] = [SPIN, BLOCK, AF_XDP, AF_XDP_IN_PLACE, DPDK, XDP];
 
 /// The backends below the kernel: they have no sockets, and listen and connect by themselves.
 pub const BELOW: [Backend; 2] = [AF_XDP, DPDK];

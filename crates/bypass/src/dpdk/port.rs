@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -156,19 +156,45 @@ impl DpdkPort {
         })
     }
 
-    /// Takes a flow from now on, whose frames the kernel's socket swallows.
-    fn take(&mut self, flow: (Protocol, SocketAddrV4), socket: OwnedFd) -> Result<(), BypassError> {
-        let (protocol, address) = flow;
-        let failed = |source| BypassError::Claim { address, source };
-        if self.flows.len() >= FLOWS_MAX {
-            return Err(failed(Errno::NOSPC.into()));
+    /// Takes all packets to `address` from now on. Unlike with [`Device::claim`], the caller has
+    /// `socket` at that address. Returns whether it still gets what our program leaves to the
+    /// kernel; without the program it would get copies, and gets nothing.
+    pub(crate) fn take(
+        &mut self,
+        protocol: Protocol,
+        address: SocketAddrV4,
+        socket: BorrowedFd<'_>,
+    ) -> Result<bool, BypassError> {
+        let is_steered = self.steering.is_some();
+        if !is_steered {
+            swallow(socket, protocol).map_err(|source| BypassError::Claim { address, source })?;
         }
-        swallow(&socket, protocol).map_err(failed)?;
+        self.enter(protocol, address)?;
+        Ok(is_steered)
+    }
+
+    /// Takes all packets to `address` from now on; `socket`, of the port's own, swallows them.
+    fn keep(
+        &mut self,
+        protocol: Protocol,
+        address: SocketAddrV4,
+        socket: OwnedFd,
+    ) -> Result<(), BypassError> {
+        let failed = |source| BypassError::Claim { address, source };
+        swallow(socket.as_fd(), protocol).map_err(failed)?;
+        self.enter(protocol, address)?;
+        self.claims.push(socket);
+        Ok(())
+    }
+
+    fn enter(&mut self, protocol: Protocol, address: SocketAddrV4) -> Result<(), BypassError> {
+        if self.flows.len() >= FLOWS_MAX {
+            return Err(BypassError::Claim { address, source: Errno::NOSPC.into() });
+        }
         if let Some(steering) = &self.steering {
             steering.take(protocol, address)?;
         }
         self.flows.push((protocol.number(), address));
-        self.claims.push(socket);
         Ok(())
     }
 
@@ -259,14 +285,14 @@ impl Device for DpdkPort {
     ) -> Result<SocketAddrV4, BypassError> {
         let failed = |source| BypassError::Claim { address, source };
         let (socket, bound) = reserve(&self.interface, protocol, address).map_err(failed)?;
-        self.take((protocol, bound), socket)?;
+        self.keep(protocol, bound, socket)?;
         Ok(bound)
     }
 
     fn join(&mut self, group: SocketAddrV4, own: Ipv4Addr) -> Result<(), BypassError> {
         let failed = |source| BypassError::Claim { address: group, source };
         let socket = joined(&self.interface, group, own).map_err(failed)?;
-        self.take((Protocol::Udp, group), socket)
+        self.keep(Protocol::Udp, group, socket)
     }
 
     /// Over `net_af_packet` also frames of others.

@@ -8,10 +8,10 @@ use crate::port::Protocol;
 use rustix::net::listen;
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Makes a bound socket swallow everything.
-pub(super) fn swallow(socket: &OwnedFd, protocol: Protocol) -> io::Result<()> {
+pub(super) fn swallow(socket: BorrowedFd<'_>, protocol: Protocol) -> io::Result<()> {
     // `BPF_RET | BPF_K` with 0: of each packet no byte.
     let mut nothing = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 };
     let program = libc::sock_fprog { len: 1, filter: &mut nothing };

@@ -1,6 +1,5 @@
 //! Ways to copy below the kernel's stack, between two namespaces; they need root.
 
-use crate::registration::register;
 use crate::*;
 use bypass::routes::Interface;
 use bypass::{Port, PortOptions, ZeroCopy};
@@ -215,7 +214,7 @@ fn a_backend_that_cannot_says_why() {
         |tunnel| Settings { backend: AF_XDP_IN_PLACE, from: own, tunnel, ..settings(&[]) };
     let why = reject(in_place(Tunnel::Remove));
     assert!(why.contains("add or remove a tunnel header") && why.contains("af_xdp"), "{why}");
-    assert_eq!(REPLICATORS.len(), 5);
+    assert_eq!(REPLICATORS.len(), 6);
 }
 
 /// Copies leave by the interface where datagrams arrive, and the maps have an end.

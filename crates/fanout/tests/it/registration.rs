@@ -1,25 +1,8 @@
 //! Subscribers that register.
 
 use crate::*;
-use fanout::register::member::{Answer, Member};
 use fanout::register::message::{Kind, MESSAGE_BYTES, Message};
 use transport::cookie::Cookie;
-
-/// Registers `socket` and reads until it is accepted.
-pub(crate) fn register(socket: &UdpSocket, at: SocketAddrV4) -> Member {
-    let mut member = Member::new(at).unwrap();
-    socket.send_to(&member.due(0).unwrap(), at).unwrap();
-    while !member.is_registered(0) {
-        let mut bytes = [0; 2048];
-        let (length, from) = socket.recv_from(&mut bytes).unwrap();
-        match member.receive(&bytes[..length], from, 0) {
-            Answer::Reply(reply) => drop(socket.send_to(&reply, at).unwrap()),
-            Answer::Taken => {}
-            Answer::Other => panic!("a copy came before the lease"),
-        }
-    }
-    member
-}
 
 /// Sends datagrams until one comes, and returns it: the list may be read a moment later.
 fn first_copy(source: &UdpSocket, from: SocketAddrV4, receiver: &UdpSocket) -> Vec<u8> {

@@ -19,7 +19,8 @@ pub(crate) struct FanOut;
 
 /// Checks that a replicator has the backend `name`, and here.
 fn check_replicator(key: &str, name: &str, scenario: &Scenario) -> Result<(), OutOfRange> {
-    let why = "a replicator copies by spin or block (sockets), af_xdp, af_xdp_in_place or xdp";
+    let why =
+        "a replicator copies by spin or block (sockets), af_xdp, af_xdp_in_place, dpdk or xdp";
     require(backend::replicator(name).is_ok(), key, name, why)?;
     let has_sockets = [backend::SPIN.name, backend::BLOCK.name].contains(&name);
     let has_interface = has_sockets || scenario.network == Network::Veth;

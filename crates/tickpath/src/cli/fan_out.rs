@@ -63,8 +63,9 @@ pub(crate) struct FanOutArguments {
     #[arg(long, default_value = "other")]
     pub scheduling: Scheduling,
     /// Way to copy: spin or block (sockets of the kernel), af_xdp (frames, past the kernel's
-    /// stack), af_xdp_in_place (the same; the received frame becomes the last copy) or xdp
-    /// (programs in the kernel copy); the last three as root
+    /// stack), af_xdp_in_place (the same; the received frame becomes the last copy), dpdk (frames,
+    /// by a driver of DPDK, in a build with it) or xdp (programs in the kernel copy); all but spin
+    /// and block as root
     #[arg(long, default_value = "spin", value_parser = backend)]
     pub backend: Backend,
     /// End when this parent process ends

@@ -173,11 +173,15 @@ fn dpdk_that_is_not_built_in_is_named() {
         Err(why) => testing::skip!(Root, "{why}"),
     };
     let listen = format!("{}:0", networks.exchange().address());
-    let arguments = ["exchange", "--any-token", "--backend", "dpdk", "--listen", &listen];
-    let done = networks.exchange().within(|| output(&arguments)).unwrap();
-    let said = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(2), "{said}");
-    assert!(said.contains("built without DPDK") && said.contains("make dpdk"), "{said}");
+    for command in [
+        ["exchange", "--any-token", "--backend", "dpdk", "--listen", &listen],
+        ["fan-out", "--backend=dpdk", "--from", &listen, "--listen", &listen],
+    ] {
+        let done = networks.exchange().within(|| output(&command[..])).unwrap();
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(said.contains("built without DPDK") && said.contains("make dpdk"), "{said}");
+    }
 }
 
 #[cfg(not(feature = "dpdk"))]

@@ -81,39 +81,6 @@ fn copies_that_a_veth_would_drop_are_told_at_the_start() {
     }
 }
 
-/// Killed at any instant, it leaves no program on the interface.
-#[test]
-fn a_killed_replicator_leaves_the_interface_to_the_kernel() {
-    let networks = match host::network::Networks::create() {
-        Ok(networks) => networks,
-        Err(why) => testing::skip!(Root, "{why}"),
-    };
-    let within = |command: &mut std::process::Command| {
-        networks.exchange().within(|| command.stdout(Stdio::piped()).spawn()).unwrap().unwrap()
-    };
-    let own = networks.exchange().address();
-    let (from, listen) = (format!("{own}:5000"), format!("{own}:5001"));
-    for backend in ["af_xdp", "af_xdp_in_place", "xdp"] {
-        let mut command = tickpath();
-        command.args(["fan-out", "--backend", backend, "--from", &from, "--listen", &listen]);
-        let mut child = within(&mut command);
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let Some(Ok(ready)) = lines.next() else {
-            testing::skip!(Kernel, "{backend}: {:?}", child.wait());
-        };
-        let ready: Value = serde_json::from_str(&ready).unwrap();
-        assert!(ready["way"].as_str().unwrap().contains("native XDP"), "{ready}");
-        assert!(has_program(&networks), "{backend}");
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let gone = (0..2_000).any(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            !has_program(&networks)
-        });
-        assert!(gone, "{backend}: the program is still attached");
-    }
-}
-
 /// A run of a few seconds: four subscribers, and both ends sleep while they wait.
 fn measured(sets: &[&str]) -> (Value, String) {
     let backends =
@@ -195,29 +162,65 @@ fn a_fan_out_crosses_two_namespaces() {
     }
 }
 
-/// Every way to copy in one record, each in front of the same subscribers.
+/// Every way to copy in one record, each in front of the same subscribers. DPDK is a row with its
+/// reason in a build without it.
 #[test]
 fn ways_to_copy_share_one_record() {
     if let Err(why) = host::network::Networks::create() {
         testing::skip!(Root, "{why}");
     }
-    let sets = [
-        "seconds=0.5",
-        "subject.sockets.replicator=block",
-        "subject.sockets.backend=block",
-        "subject.af_xdp.backend=block",
-        "subject.in_place.backend=block",
-        "subject.xdp.backend=block",
-    ];
-    let (record, table) = measured_of("fan-out-ways", &sets);
-    assert!(!is_void(&record), "{}", record["void_because"]);
+    let (record, table) = measured_of("fan-out-ways", &WAYS);
+    assert_ways(&record, &["sockets", "af_xdp", "in_place", "xdp"]);
+    if cfg!(not(feature = "dpdk")) {
+        let missing = &record["unavailable"][0];
+        let why = missing["why"].as_str().unwrap();
+        assert!(missing["subject"] == "dpdk" && why.contains("built without DPDK"), "{missing}");
+        assert!(table.contains("dpdk cannot run: "), "{table}");
+    }
+}
+
+#[cfg(not(feature = "dpdk"))]
+#[test]
+fn ways_to_copy_over_dpdk_share_one_record() {
+    testing::skip!(Dpdk, "this build has no DPDK");
+}
+
+/// Each driver in front of the same subscribers.
+#[cfg(feature = "dpdk")]
+#[test]
+fn ways_to_copy_over_dpdk_share_one_record() {
+    if let Err(why) = host::network::Networks::create() {
+        testing::skip!(Root, "{why}");
+    }
+    for driver in ["net_af_packet", "net_af_xdp"] {
+        let mut command = tickpath();
+        command.env("TICKPATH_DPDK_DRIVER", driver);
+        let (record, _) = measured_by(command, "fan-out-ways", &WAYS);
+        assert_ways(&record, &["sockets", "af_xdp", "in_place", "dpdk", "xdp"]);
+    }
+}
+
+/// A short run in which nobody spins but the ways themselves.
+const WAYS: [&str; 7] = [
+    "seconds=0.5",
+    "subject.sockets.replicator=block",
+    "subject.sockets.backend=block",
+    "subject.af_xdp.backend=block",
+    "subject.in_place.backend=block",
+    "subject.dpdk.backend=block",
+    "subject.xdp.backend=block",
+];
+
+/// Checks that all copies arrived in a run with [`WAYS`], by at least the ways of those names.
+fn assert_ways(record: &Value, names: &[&str]) {
+    assert!(!is_void(record), "{}", record["void_because"]);
     let subjects = record["subjects"].as_array().unwrap();
-    assert_eq!(subjects.len(), 4);
-    for subject in subjects {
-        let (name, load) = (subject["name"].as_str().unwrap(), &subject["load"]);
+    let all: Vec<&str> = subjects.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(names.iter().all(|name| all.contains(name)), "{all:?}: {}", record["unavailable"]);
+    for (subject, name) in subjects.iter().zip(all) {
+        let load = &subject["load"];
         assert_eq!((&load["received"], &load["lost"]), (&1_000.into(), &0.into()), "{name}");
         assert_eq!(load["fan_out"][0]["whole"], 250, "{name}");
-        assert!(table.contains(name), "{table}");
         let hops = subject["series"].as_array().unwrap().iter();
         let has_hops = hops.clone().any(|one| one["name"] == "hop_1");
         // No process sees the datagrams that the kernel copies, so none stamps them.
@@ -240,27 +243,25 @@ fn a_way_that_cannot_run_is_a_row_with_its_reason() {
     let mut command = in_user_namespace();
     command.arg(env!("CARGO_BIN_EXE_tickpath")).stdin(Stdio::null());
     command.env("TICKPATH_LOCKS", "").env("TICKPATH_SETTLE_SECONDS", "0");
-    let sets = [
-        "seconds=0.5",
-        "subject.sockets.replicator=block",
-        "subject.sockets.backend=block",
-        "subject.af_xdp.backend=block",
-        "subject.in_place.backend=block",
-        "subject.xdp.backend=block",
-    ];
-    let (record, table) = measured_by(command, "fan-out-ways", &sets);
+    let (record, table) = measured_by(command, "fan-out-ways", &WAYS);
     assert!(!is_void(&record), "{}", record["void_because"]);
     let subjects = record["subjects"].as_array().unwrap();
     let names: Vec<&str> = subjects.iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["sockets"]);
     assert_eq!(subjects[0]["load"]["received"], 250 * 4);
     let unavailable = record["unavailable"].as_array().unwrap();
-    let ways = [("af_xdp", "af_xdp"), ("in_place", "af_xdp_in_place"), ("xdp", "xdp")];
+    let missing = if cfg!(feature = "dpdk") { "DPDK on " } else { "without DPDK" };
+    let ways = [
+        ("af_xdp", "af_xdp", "perm"),
+        ("in_place", "af_xdp_in_place", "perm"),
+        ("dpdk", "dpdk", missing),
+        ("xdp", "xdp", "perm"),
+    ];
     assert_eq!(unavailable.len(), ways.len(), "{unavailable:?}");
-    for (one, (name, way)) in unavailable.iter().zip(ways) {
+    for (one, (name, way, words)) in unavailable.iter().zip(ways) {
         let why = one["why"].as_str().unwrap();
         assert_eq!(one["subject"], name);
-        assert!(why.contains(&format!("--backend {way}:")) && why.contains("perm"), "{why}");
+        assert!(why.contains(&format!("--backend {way}:")) && why.contains(words), "{why}");
         assert!(table.contains(&format!("{name} cannot run: ")), "{table}");
     }
 }
@@ -318,7 +319,7 @@ fn a_fan_out_out_of_range_is_rejected() {
         ("fan_out.search=1", "expected a boolean"),
         ("exchange.backend=io_uring", "spin or block"),
         ("subject.fixed.order=fair", "fixed"),
-        ("subject.fixed.replicator=dpdk", "af_xdp_in_place or xdp"),
+        ("subject.fixed.replicator=io_uring", "af_xdp_in_place, dpdk or xdp"),
         ("subject.fixed.replicator=xdp", "loopback"),
     ] {
         let done = output(&["run", "fan-out", "--set", set]);

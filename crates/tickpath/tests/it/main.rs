@@ -20,6 +20,7 @@ mod engine;
 mod entry_hold;
 mod failover;
 mod fan_out;
+mod fan_out_below;
 mod fix;
 mod fix_kills;
 mod fix_trader;

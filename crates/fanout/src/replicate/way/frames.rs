@@ -1,23 +1,30 @@
-//! Copies by AF_XDP: datagrams come from the rings of one interface, and each copy is a frame. In
-//! place, the received frame becomes the last copy.
+//! Copies by AF_XDP or DPDK: datagrams come from the rings of one interface, and each copy is a
+//! frame. In place, the received frame becomes the last copy.
 
 use super::Ways;
 use crate::replicate::Counts;
 use crate::subscribers::Subscribers;
 use bypass::broadcast::{Content, Prepared};
-use bypass::{BypassError, Datagrams, Device, Forwarded, Port, PortOptions, Protocol, ZeroCopy};
-use plan::backend::{AF_XDP, AF_XDP_IN_PLACE, Backend};
+use bypass::{
+    BypassError, Datagrams, Device, Forwarded, PortOptions, Protocol, RealDevice, ZeroCopy,
+};
+use plan::backend::{AF_XDP_IN_PLACE, Backend, DPDK};
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
+use std::os::fd::AsFd;
+
+const OPTIONS: PortOptions = PortOptions { queue: None, zero_copy: ZeroCopy::No };
 
 /// Copies datagrams as frames.
 pub(crate) struct FrameCopier {
     pub(super) ways: Ways,
-    datagrams: Datagrams<Port>,
+    pub(super) backend: Backend,
+    datagrams: Datagrams<RealDevice>,
+    /// Whether datagrams that frames don't bring reach the kernel's socket.
+    pub(crate) leaves_rest: bool,
     /// By subscriber; `None`: it is not known where its host is.
     prepared: Vec<Option<Prepared>>,
-    pub(super) is_in_place: bool,
 }
 
 /// A received datagram that is sent on in its frame.
@@ -61,21 +68,24 @@ impl InPlace<'_, '_, '_> {
 }
 
 impl FrameCopier {
-    /// Takes the datagrams to `flow`, at which the caller has a socket.
+    /// Takes the datagrams to `flow`, at which the caller has that socket.
     pub(super) fn open(
         ways: Ways,
-        flow: SocketAddrV4,
-        is_in_place: bool,
+        backend: Backend,
+        (flow, socket): (SocketAddrV4, &UdpSocket),
     ) -> Result<FrameCopier, BypassError> {
-        let options = PortOptions { queue: None, zero_copy: ZeroCopy::No };
-        let mut port = Port::open(&ways.interface, options)?;
-        port.take(Protocol::Udp, flow)?;
-        let datagrams = Datagrams::on_port(port, *flow.ip());
-        Ok(FrameCopier { ways, datagrams, prepared: Vec::new(), is_in_place })
+        let mut device = if backend == DPDK {
+            RealDevice::dpdk(&ways.interface)?
+        } else {
+            RealDevice::af_xdp(&ways.interface, OPTIONS)?
+        };
+        let leaves_rest = device.take(Protocol::Udp, flow, socket.as_fd())?;
+        let datagrams = Datagrams::on_port(device, *flow.ip());
+        Ok(FrameCopier { ways, backend, datagrams, leaves_rest, prepared: Vec::new() })
     }
 
-    pub(super) fn backend(&self) -> Backend {
-        if self.is_in_place { AF_XDP_IN_PLACE } else { AF_XDP }
+    pub(super) fn is_in_place(&self) -> bool {
+        self.backend == AF_XDP_IN_PLACE
     }
 
     pub(super) fn follow(&mut self, subscribers: &mut Subscribers) -> Result<(), BypassError> {
@@ -86,9 +96,13 @@ impl FrameCopier {
         Ok(())
     }
 
-    /// The next datagram; `None` if there is none now.
+    /// The next datagram; `None` if there is none now. Then copies that the interface did not take
+    /// leave, if it has room again.
     pub(crate) fn receive(&mut self, into: &mut [u8]) -> Option<(usize, SocketAddr)> {
-        let arrival = self.datagrams.receive(into)?;
+        let Some(arrival) = self.datagrams.receive(into) else {
+            let _ = self.datagrams.flush();
+            return None;
+        };
         Some((arrival.length, arrival.from.into()))
     }
 
@@ -97,10 +111,8 @@ impl FrameCopier {
     pub(crate) fn forward(&mut self, take: impl FnOnce(InPlace<'_, '_, '_>)) -> bool {
         let FrameCopier { datagrams, prepared, .. } = self;
         let is_there = datagrams.forward(|datagram| take(InPlace { datagram, prepared }));
-        if is_there {
-            // As after copies.
-            let _ = datagrams.flush();
-        }
+        // As after copies, and if there is none.
+        let _ = datagrams.flush();
         is_there
     }
 
@@ -118,13 +130,17 @@ impl FrameCopier {
             };
             each(index, sent);
         }
-        // Frames that the interface does not take now stay in its ring until the next datagram.
+        // Frames that the interface does not take now wait for the next call.
         let _ = self.datagrams.flush();
     }
 
     pub(super) fn finish(&self, counts: &mut Counts) -> Result<(), BypassError> {
         let in_rings = self.datagrams.frames().dropped();
-        counts.receive_dropped = counts.receive_dropped.zip(in_rings).map(|(a, b)| a + b);
+        counts.receive_dropped = match self.leaves_rest {
+            true => counts.receive_dropped.zip(in_rings).map(|(a, b)| a + b),
+            // All datagrams come by frames too, so the socket dropped none of its own.
+            false => in_rings,
+        };
         counts.receive_buffer_bytes = None;
         counts.interface_dropped = Some(self.ways.dropped()?);
         Ok(())
@@ -133,7 +149,7 @@ impl FrameCopier {
 
 impl fmt::Display for FrameCopier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let in_place = if self.is_in_place { ", in place" } else { "" };
+        let in_place = if self.is_in_place() { ", in place" } else { "" };
         write!(f, "{}{in_place}", self.datagrams.frames())
     }
 }

@@ -3,6 +3,7 @@
 //! - `spin`, `block`: sockets of the kernel. One `sendmmsg` sends all copies of a datagram.
 //! - `af_xdp`: one receive ring, and one frame for each copy. Past the kernel's stack.
 //! - `af_xdp_in_place`: the same, and the received frame becomes the last copy.
+//! - `dpdk`: as `af_xdp`, by a driver of DPDK. Only in a build with it.
 //! - `xdp`: programs in the kernel copy. No datagram reaches this process.
 //!
 //! Registration uses sockets of the kernel in all of them.
@@ -20,7 +21,7 @@ use crate::subscribers::{SUBSCRIBERS_MAX, Subscribers};
 use bypass::BypassError;
 use bypass::broadcast::{Paths, RECEIVERS_MAX};
 use bypass::routes::Interface;
-use plan::backend::{AF_XDP, AF_XDP_IN_PLACE, Backend, XDP};
+use plan::backend::{self, AF_XDP, AF_XDP_IN_PLACE, XDP};
 use plan::tables::fan_out::SendOrder;
 use std::fmt;
 use std::io;
@@ -42,14 +43,15 @@ pub(crate) enum Way {
     InKernel(Box<InKernel>),
 }
 
-fn is_below(backend: Backend) -> bool {
-    [AF_XDP, AF_XDP_IN_PLACE, XDP].contains(&backend)
+/// Whether a way passes the kernel's stack.
+fn is_below(settings: &Settings) -> bool {
+    backend::needs_net_admin(settings.backend.name)
 }
 
 /// Checks that the backend can do what is asked.
 pub(crate) fn check(settings: &Settings) -> Result<(), FanOutError> {
     let Settings { backend, from, order, tunnel, .. } = settings;
-    if !is_below(*backend) {
+    if !is_below(settings) {
         return Ok(());
     }
     let not = |what: String, why| Err(FanOutError::NotWith { backend: backend.name, what, why });
@@ -87,9 +89,9 @@ pub(crate) fn check(settings: &Settings) -> Result<(), FanOutError> {
 
 /// Where copies leave from, and subscribers register.
 pub(crate) fn leaving_from(settings: &Settings) -> SocketAddrV4 {
-    let ip = if is_below(settings.backend) { *settings.from.ip() } else { Ipv4Addr::UNSPECIFIED };
+    let ip = if is_below(settings) { *settings.from.ip() } else { Ipv4Addr::UNSPECIFIED };
     match settings.listen {
-        Some(listen) if is_below(settings.backend) && listen.ip().is_unspecified() => {
+        Some(listen) if is_below(settings) && listen.ip().is_unspecified() => {
             SocketAddrV4::new(ip, listen.port())
         }
         Some(listen) => listen,
@@ -111,7 +113,7 @@ impl Way {
         outbound: &UdpSocket,
     ) -> Result<Way, FanOutError> {
         let backend = settings.backend;
-        if !is_below(backend) {
+        if !is_below(settings) {
             return Ok(Way::Sockets(Batch::default()));
         }
         let below = |source| FanOutError::Below { backend: backend.name, source };
@@ -128,8 +130,7 @@ impl Way {
             let opened = InKernel::open(ways, flow, settings.source).map_err(below)?;
             return Ok(Way::InKernel(Box::new(opened)));
         }
-        let is_in_place = backend == AF_XDP_IN_PLACE;
-        let opened = FrameCopier::open(ways, flow, is_in_place).map_err(below)?;
+        let opened = FrameCopier::open(ways, backend, (flow, inbound)).map_err(below)?;
         Ok(Way::Frames(Box::new(opened)))
     }
 
@@ -206,7 +207,7 @@ impl Way {
     /// The copies of frames, if they are made in place.
     pub(crate) fn in_place(&mut self) -> Option<&mut FrameCopier> {
         match self {
-            Way::Frames(frames) if frames.is_in_place => Some(frames),
+            Way::Frames(frames) if frames.is_in_place() => Some(frames),
             _ => None,
         }
     }
@@ -228,7 +229,7 @@ impl Way {
     fn below(&self) -> impl Fn(BypassError) -> FanOutError + use<> {
         let backend = match self {
             Way::InKernel(_) => XDP.name,
-            Way::Frames(frames) => frames.backend().name,
+            Way::Frames(frames) => frames.backend.name,
             Way::Sockets(_) => AF_XDP.name,
         };
         move |source| FanOutError::Below { backend, source }

@@ -6,12 +6,12 @@
 //!   next wait if there is none: a segment of their own would delay the answer.
 //! - It spins: there is no wait that sleeps.
 
-use super::device::{AnyDevice, DeviceKind};
+use super::device::DeviceKind;
 use super::shared::DeviceSource;
 use super::{address_of, no_sockets, source_to, v4};
 use crate::connection::Connection;
 use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
-use bypass::{ConnectionId, Protocol, TcpLimits, TcpStack};
+use bypass::{AnyDevice, ConnectionId, Protocol, TcpLimits, TcpStack};
 use clock::Clock;
 use plan::backend::BELOW_CONNECTIONS_MAX;
 use std::hash::{BuildHasher, RandomState};

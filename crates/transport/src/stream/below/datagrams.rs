@@ -4,11 +4,11 @@
 //!
 //! It spins: there is no wait that sleeps.
 
-use super::device::{AnyDevice, DeviceKind};
+use super::device::DeviceKind;
 use super::{no_sockets, source_to, v4};
 use crate::connection::Connection;
 use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
-use bypass::{Arrival, Datagrams};
+use bypass::{AnyDevice, Arrival, Datagrams};
 use clock::Clock;
 use plan::tables::network::MESSAGE_BYTES_MAX;
 use std::io::{self, ErrorKind};

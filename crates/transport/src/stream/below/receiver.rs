@@ -1,10 +1,9 @@
 //! Datagrams of one address or group below the kernel.
 
-use super::device::AnyDevice;
 use super::shared::SharedDevice;
 use super::v4;
 use crate::datagram::received::Datagram;
-use bypass::{Datagrams, Device, Protocol};
+use bypass::{AnyDevice, Datagrams, Device, Protocol};
 use clock::Clock;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};

@@ -1,9 +1,8 @@
 //! Datagrams that leave below the kernel.
 
-use super::device::AnyDevice;
 use super::shared::SharedDevice;
 use super::v4;
-use bypass::{Datagrams, Protocol};
+use bypass::{AnyDevice, Datagrams, Protocol};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 

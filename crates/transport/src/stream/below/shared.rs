@@ -4,10 +4,10 @@
 //! See docs/decisions/035-ticks-below-the-kernel.md.
 
 use super::connections;
-use super::device::{AnyDevice, DeviceKind, RealDevice};
+use super::device::DeviceKind;
 use crate::streams::Streams;
 use bypass::routes::Interface;
-use bypass::{Part, Protocol, share};
+use bypass::{AnyDevice, Part, Protocol, RealDevice, share};
 use clock::Clock;
 use std::fmt;
 use std::io::{self, ErrorKind};
