@@ -231,6 +231,7 @@ impl FlowPlayer {
             messages: feed.sequence - run.feed.sequence,
             feed_sequence: feed.sequence,
             book_sequence: None,
+            top_sequence: None,
         };
         Some((run.by, ended))
     }

@@ -16,6 +16,7 @@ mod follower;
 mod format;
 mod publisher;
 mod settings;
+mod top_history;
 
 pub use book::{Book, BookFault};
 pub use counts::Counts;
@@ -34,3 +35,4 @@ pub use settings::{
     DATAGRAM_BYTES_DEFAULT, DATAGRAM_BYTES_LARGEST, DATAGRAM_BYTES_MIN, Definition,
     FollowerSettings, PublisherSettings, PublisherSettingsError,
 };
+pub use top_history::TopHistory;

@@ -96,8 +96,8 @@ pub struct Subject {
     /// orders. For a floor: its messages were as long as those.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dialect: String,
-    /// Dialect of the market data that it follows, `json` or `fix`; empty for SBE and for all that
-    /// follows none.
+    /// Dialect of the market data that it follows, `json`, `json-top` or `fix`; empty for SBE and
+    /// for all that follows none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub feed: String,
     /// The cores of its exchange and of its measuring thread, in this order.

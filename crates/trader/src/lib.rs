@@ -42,4 +42,5 @@ pub mod strategy;
 mod tick;
 
 pub use load::run::{TraderError, run};
+pub use tick::followed::properties as follower_properties;
 pub use tick::run::follow;

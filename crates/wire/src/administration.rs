@@ -43,6 +43,10 @@ pub struct FlowEnded {
     /// The number of the last `BOOK` of the flow's instrument; `None` if nobody gets stamped ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub book_sequence: Option<u64>,
+    /// The number of the last `TOP` of the flow's instrument that showed a change, 0 before the
+    /// first; `None` if nobody gets stamped ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_sequence: Option<u64>,
 }
 
 /// The exchange and its state.
@@ -54,7 +58,8 @@ pub struct Description {
     pub session: String,
     /// The engine's state, 16 hex digits.
     pub state_hash: String,
-    /// One for each depth, and one for each instrument whose `BOOK` somebody gets with stamps.
+    /// One for each depth, one for each instrument whose `BOOK` somebody gets with stamps, and one
+    /// for each subscription of `TOP` with stamps.
     pub feeds: Vec<FeedState>,
     /// The clock of its stamps, read for this message: `clock`'s `TimeBase`; null without a clock.
     pub time_base: serde_json::Value,
@@ -83,15 +88,22 @@ pub struct Departures {
 /// State of a feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedState {
-    /// `ORDERS` or `LEVELS`; `BOOK` for JSON.
+    /// `ORDERS` or `LEVELS`; `BOOK` or `TOP` for JSON.
     pub depth: String,
     /// The number of the last message; 0 before the first.
     pub sequence: u64,
-    /// The hash of the books after it, 16 hex digits; for `BOOK` of prices and lots alone.
+    /// The hash of the books after it, 16 hex digits; for `BOOK` of prices and lots alone, for
+    /// `TOP` of all best prices that the subscription showed.
     pub book_hash: String,
-    /// For `BOOK`: the instrument. The others are of all instruments.
+    /// For `BOOK` and `TOP`: the instrument. The others are of all instruments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument_code: Option<String>,
+    /// For `TOP`: the number of the subscription's first message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// For `TOP`: how many changes were shown after that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<u64>,
 }
 
 /// Appends a notice.

@@ -97,8 +97,9 @@ fn look_up(
         return Err(format!("channel {name} needs an instrument_code"));
     };
     let instrument = instruments.number(code).map_err(|unknown| unknown.reason)?;
-    if *stamps == Some(true) && channel != DataChannel::Book {
-        return Err(format!("channel {name} has no stamps; leave them out, or subscribe to BOOK"));
+    if *stamps == Some(true) && channel == DataChannel::Trades {
+        let instead = "leave them out, or subscribe to BOOK or TOP";
+        return Err(format!("channel {name} has no stamps; {instead}"));
     }
     Ok(ChannelRequest::Data { channel, instrument, stamps: *stamps })
 }

@@ -109,6 +109,7 @@ fn end_flow(core: &Execution, flow: &mut FlowPlayer, outbound: &mut Outbound) {
     let Some((by, mut ended)) = flow.end(feed_position(core)) else { return };
     let data = core.plant.as_ref().map(|plant| &plant.data);
     ended.book_sequence = data.and_then(|data| data.book_sequence(FLOW_INSTRUMENT));
+    ended.top_sequence = data.and_then(|data| data.top_sequence(FLOW_INSTRUMENT));
     if let Some(to) = core.sessions.connection(by) {
         send(outbound.to(to), |out| encode_notice(out, &Notice::FlowEnded(ended)));
     }

@@ -3,16 +3,17 @@
 //! It is made from the feed's own datagrams, so that both always agree. A slow reader is skipped
 //! until it has read what waits for it; a `GAP` then names the messages that it missed.
 
-use crate::reply::text::{send, wire_side};
-use crate::setup::instruments::{Instrument, Instruments};
+use crate::market_data::encode::{encode, level_of, levels};
+use crate::market_data::stamped_top::StampedTop;
+use crate::reply::text::send;
+use crate::setup::instruments::Instruments;
 use clock::Clock;
 use engine::{Quote, Side, Top};
-use feed::{Book, Message, Packet, PacketHeader, Publisher};
+use feed::{Message, Packet, PacketHeader, Publisher, TopHistory};
 use std::collections::BTreeMap;
 use transport::StreamId;
 use transport::serve::Outbound;
-use wire::Decimal;
-use wire::market_data::{self, Gap, Level, TickStamps, Trade};
+use wire::market_data::{self, Gap};
 
 /// A channel of market data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,7 @@ struct Subscriber {
     skipped_from: Option<u64>,
     /// The top of book that it was sent last.
     top: Top,
+    stamped_top: StampedTop,
 }
 
 /// Counters of market data as JSON.
@@ -133,9 +135,11 @@ impl MarketDataSubscribers {
             return Some(false);
         }
         let (is_stamped, skipped_from, top) = (false, None, Top::default());
+        let stamped_top = StampedTop::default();
         let is_room = self.subscribers.len() < self.subscriptions_max;
         is_room.then(|| {
-            self.subscribers.push(Subscriber { of, is_stamped, skipped_from, top });
+            let subscriber = Subscriber { of, is_stamped, skipped_from, top, stamped_top };
+            self.subscribers.push(subscriber);
             true
         })
     }
@@ -147,8 +151,11 @@ impl MarketDataSubscribers {
             return false;
         }
         let its = self.subscribers.iter_mut().find(|subscriber| subscriber.of == of);
-        its.into_iter().for_each(|subscriber| subscriber.is_stamped = is_stamped);
-        if is_stamped {
+        if let Some(subscriber) = its.filter(|subscriber| subscriber.is_stamped != is_stamped) {
+            subscriber.is_stamped = is_stamped;
+            subscriber.stamped_top = StampedTop::default();
+        }
+        if is_stamped && of.channel == DataChannel::Book {
             self.book_sequences.entry(of.instrument).or_default();
         }
         true
@@ -164,6 +171,19 @@ impl MarketDataSubscribers {
     /// `BOOK`.
     pub fn book_sequences(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         self.book_sequences.iter().map(|(instrument, sequence)| (*instrument, *sequence))
+    }
+
+    /// The best prices that each subscriber of `TOP` with stamps was shown, with the instrument.
+    pub fn top_histories(&self) -> impl Iterator<Item = (u16, &TopHistory)> + '_ {
+        let shown = self.subscribers.iter().filter(|one| one.skipped_from.is_none());
+        shown.filter_map(|one| Some((one.of.instrument, one.stamped_top.history()?)))
+    }
+
+    /// Number of the last `TOP` of an instrument that showed a change, 0 before the first; `None`
+    /// without a stamped subscriber.
+    pub fn top_sequence(&self, instrument: u16) -> Option<u64> {
+        let its = self.top_histories().filter(|(of, _)| *of == instrument);
+        its.map(|(_, shown)| if shown.changes() > 0 { shown.sequence() } else { 0 }).max()
     }
 
     pub fn unsubscribe(&mut self, connection: StreamId) {
@@ -189,7 +209,7 @@ impl MarketDataSubscribers {
         self.next_sequence = sequence + 1;
         let is_it = |one: &&mut Subscriber| one.of == of;
         let Some(subscriber) = self.subscribers.iter_mut().find(is_it) else { return };
-        self.counts.messages += subscriber.refresh(publisher, sequence, to);
+        self.counts.messages += subscriber.refresh(publisher, sequence, self.clock, to);
     }
 
     /// Passes on a datagram of the feed.
@@ -207,6 +227,13 @@ impl MarketDataSubscribers {
                 let instrument = level_of(&message);
                 let last = instrument.and_then(|of| self.book_sequences.get_mut(&of));
                 last.into_iter().for_each(|last| *last = number);
+            }
+        }
+        let stamped = self.subscribers.iter_mut().filter(|one| one.is_stamped);
+        for subscriber in stamped.filter(|one| one.of.channel == DataChannel::Top) {
+            let is_its = |message: Message| level_of(&message) == Some(subscriber.of.instrument);
+            if packet.messages().flatten().any(is_its) {
+                subscriber.stamped_top.changes([intended_ns, acknowledged_ns]);
             }
         }
         for (message, number) in numbered() {
@@ -263,7 +290,7 @@ impl MarketDataSubscribers {
     /// Call it after all datagrams of a turn. Sends changed tops, and resumes skipped subscribers
     /// that have read what waited for them.
     pub fn settle(&mut self, publisher: &Publisher, sequence: u64, to: &mut JsonOutput) {
-        let (bytes_max, counts) = (self.bytes_max, &mut self.counts);
+        let (bytes_max, counts, clock) = (self.bytes_max, &mut self.counts, self.clock);
         for subscriber in &mut self.subscribers {
             let DataSubscription { connection, channel, instrument } = subscriber.of;
             if let Some(from) = subscriber.skipped_from {
@@ -276,13 +303,15 @@ impl MarketDataSubscribers {
                 send(to.outbound.to(connection), |out| market_data::encode_gap(out, &gap));
                 counts.gaps += 1;
                 subscriber.skipped_from = None;
-                counts.messages += 1 + subscriber.refresh(publisher, sequence, to);
+                subscriber.stamped_top = StampedTop::default();
+                counts.messages += 1 + subscriber.refresh(publisher, sequence, clock, to);
             } else if channel == DataChannel::Top
                 && publisher.top(instrument) != subscriber.top
                 && !subscriber.is_skipped(sequence, bytes_max, to.outbound)
             {
-                counts.messages += subscriber.refresh(publisher, sequence, to);
+                counts.messages += subscriber.refresh(publisher, sequence, clock, to);
             }
+            subscriber.stamped_top.end_turn();
         }
         self.is_behind = self.subscribers.iter().any(|one| one.skipped_from.is_some());
     }
@@ -298,7 +327,13 @@ impl Subscriber {
     }
 
     /// Sends the present state. Returns the number of messages.
-    fn refresh(&mut self, publisher: &Publisher, feed_sequence: u64, to: &mut JsonOutput) -> u64 {
+    fn refresh(
+        &mut self,
+        publisher: &Publisher,
+        feed_sequence: u64,
+        clock: Option<Clock>,
+        to: &mut JsonOutput,
+    ) -> u64 {
         let DataSubscription { connection, channel, instrument } = self.of;
         let JsonOutput { instruments, outbound, time_ms } = to;
         let (instrument_of, time_ms) = (instruments.get(instrument), *time_ms);
@@ -316,6 +351,10 @@ impl Subscriber {
             DataChannel::Trades => return 0,
             DataChannel::Top => {
                 self.top = publisher.top(instrument);
+                let stamps = match self.is_stamped {
+                    true => self.stamped_top.shown(feed_sequence, &self.top).zip(clock),
+                    false => None,
+                };
                 let level = |quote: Quote| {
                     let price = instrument_of.price(quote.price_ticks);
                     (price, instrument_of.amount(quote.quantity_lots))
@@ -326,63 +365,17 @@ impl Subscriber {
                     ask: self.top.ask.map(level),
                     feed_sequence,
                     time_ms,
+                    stamps: None,
                 };
-                send(out, |out| market_data::encode_top(out, &top));
+                send(out, |out| {
+                    market_data::encode_top(out, &top);
+                    if let Some(([intended_ns, acknowledged_ns], clock)) = stamps {
+                        let stamps = [intended_ns, acknowledged_ns, clock.now_ns()];
+                        market_data::encode_tick_stamps(out, &stamps);
+                    }
+                });
             }
         }
         1
-    }
-}
-
-/// A side of a book as prices and amounts.
-fn levels<'a>(
-    instrument: &'a Instrument,
-    book: &'a Book,
-    side: Side,
-) -> impl Iterator<Item = (Decimal, Decimal)> + 'a {
-    book.levels(side).map(|(price_ticks, quantity_lots, _)| {
-        (instrument.price(price_ticks), instrument.amount(quantity_lots))
-    })
-}
-
-/// The instrument of a message that becomes a `BOOK`.
-fn level_of(message: &Message) -> Option<u16> {
-    match message {
-        Message::Level { instrument, .. } => Some(*instrument),
-        _ => None,
-    }
-}
-
-/// Encodes a message as a frame. `stamp` is called last, when all else is encoded.
-fn encode(
-    frame: &mut Vec<u8>,
-    message: &Message,
-    instrument: &Instrument,
-    (feed_sequence, time_ms): (u64, i64),
-    stamp: Option<impl FnOnce() -> TickStamps>,
-) {
-    let instrument_code = instrument.code.as_str().into();
-    match *message {
-        Message::Level { side, price_ticks, quantity_lots, .. } => {
-            let (side, price) = (wire_side(side), instrument.price(price_ticks));
-            let amount = instrument.amount(quantity_lots);
-            let stamps = None;
-            let level =
-                Level { instrument_code, side, price, amount, feed_sequence, time_ms, stamps };
-            send(frame, |out| {
-                market_data::encode_level(out, &level);
-                if let Some(stamp) = stamp {
-                    market_data::encode_tick_stamps(out, &stamp());
-                }
-            });
-        }
-        Message::Trade { trade_id, aggressor_side, price_ticks, quantity_lots, .. } => {
-            let (side, price) = (wire_side(aggressor_side), instrument.price(price_ticks));
-            let amount = instrument.amount(quantity_lots);
-            let trade =
-                Trade { instrument_code, trade_id, side, price, amount, feed_sequence, time_ms };
-            send(frame, |out| market_data::encode_trade(out, &trade));
-        }
-        _ => {}
     }
 }

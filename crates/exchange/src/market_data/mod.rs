@@ -2,8 +2,10 @@
 
 mod channels;
 mod departures;
+mod encode;
 pub mod json;
 pub mod plant;
 pub mod settings;
+mod stamped_top;
 mod states;
 pub mod subscribers;

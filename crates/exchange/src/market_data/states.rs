@@ -9,17 +9,19 @@ use feed::{Channel, Publisher, PublisherSettings};
 use wire::administration::FeedState;
 
 impl Plant {
-    /// The state of each channel, and of each instrument with stamped `BOOK`s. The hash is of the
-    /// engine's own book as the channel shows it, so that a follower that agrees with a wrong copy
-    /// in the publisher does not pass. While inputs wait to be published, the engine is ahead of
-    /// the channel, and the hash is the copy's. Takes some milliseconds if many orders rest.
+    /// The state of each channel, of each instrument with stamped `BOOK`s, and of each subscription
+    /// of `TOP` with stamps. The hash is of the engine's own book as the channel shows it, so that
+    /// a follower that agrees with a wrong copy in the publisher does not pass. While inputs wait
+    /// to be published, the engine is ahead of the channel, and the hash is the copy's. Takes some
+    /// milliseconds if many orders rest.
     pub fn states(&self, instruments: &Instruments, engine: &Engine) -> Vec<FeedState> {
         let mut states = Vec::new();
         for channel in [Channel::Orders, Channel::Levels] {
             let published = self.channels.get(channel).map(|published| &published.publisher);
-            let has_books =
-                channel == Channel::Levels && self.data.book_sequences().next().is_some();
-            if published.is_none() && !has_books {
+            let is_stamped = self.data.book_sequences().next().is_some()
+                || self.data.top_histories().next().is_some();
+            let has_data = channel == Channel::Levels && is_stamped;
+            if published.is_none() && !has_data {
                 continue;
             }
             let engines;
@@ -34,10 +36,11 @@ impl Plant {
                 depth: depth(channel).name().to_owned(),
                 sequence: published.sequence(channel),
                 book_hash: hexadecimal(books.book_hash(channel)),
-                instrument_code: None,
+                ..FeedState::default()
             }));
-            if has_books {
+            if has_data {
                 states.extend(self.book_states(instruments, books));
+                states.extend(self.top_states(instruments, books));
             }
         }
         states
@@ -55,7 +58,25 @@ impl Plant {
                 sequence,
                 book_hash: hexadecimal(books.book(instrument)?.price_hash()),
                 instrument_code: Some(instruments.get(instrument).code.as_str().to_owned()),
+                ..FeedState::default()
             })
+        })
+    }
+
+    /// The state of each subscription of `TOP` with stamps. Its hash ends with the best prices of
+    /// these books, and so does not take the publisher's copy for the engine's book.
+    fn top_states(
+        &self,
+        instruments: &Instruments,
+        books: &Publisher,
+    ) -> impl Iterator<Item = FeedState> {
+        self.data.top_histories().map(|(instrument, history)| FeedState {
+            depth: DataChannel::Top.name().to_owned(),
+            sequence: history.sequence(),
+            book_hash: hexadecimal(history.hash_with(&books.top(instrument))),
+            instrument_code: Some(instruments.get(instrument).code.as_str().to_owned()),
+            since: Some(history.since()),
+            changes: Some(history.changes()),
         })
     }
 

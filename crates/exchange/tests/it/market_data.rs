@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tungstenite::Message;
 use wire::Decimal;
-use wire::market_data::{MarketData, PriceAndAmount, decode_level, decode_market_data};
+use wire::market_data::{
+    MarketData, PriceAndAmount, Top, decode_level, decode_market_data, decode_top,
+};
 
 fn subscribe(channels: &[&str]) -> String {
     let channels: Vec<String> = channels
@@ -235,7 +237,7 @@ fn a_slow_subscriber_has_a_gap_and_disturbs_nobody() {
     assert!(exchange.feed_counts().unwrap().json.gaps >= book.gaps.len() as u64);
 }
 
-/// All messages up to the `BOOK` with that number.
+/// All messages up to the `BOOK` or the `TOP` with that number.
 fn texts(client: &mut Client, last: u64) -> Vec<String> {
     client.socket.get_mut().set_read_timeout(Some(Duration::from_millis(400))).unwrap();
     let deadline = Deadline::after(Duration::from_secs(30));
@@ -243,21 +245,20 @@ fn texts(client: &mut Client, last: u64) -> Vec<String> {
     while sequence < last {
         assert!(!deadline.left().is_zero(), "at {sequence} of {last}");
         let Some(text) = next(client) else { continue };
-        if let Ok(Some(level)) = decode_level(text.as_bytes()) {
-            sequence = level.feed_sequence;
+        match decode_market_data(text.as_bytes()) {
+            Ok(MarketData::Level(level)) => sequence = level.feed_sequence,
+            Ok(MarketData::Top(top)) => sequence = top.feed_sequence,
+            _ => {}
         }
         texts.push(text);
     }
     texts
 }
 
-/// The last `BOOK` of each tick says when it was due, acknowledged and published; other subscribers
-/// get the same messages without stamps.
-#[test]
-fn the_last_message_of_a_tick_has_stamps_for_those_that_asked() {
+/// An exchange with a flow of 500 inputs and a clock for stamps.
+fn with_stamps(clock: Clock) -> Running {
     let pace = Pace::Fixed { rate_per_second: 1_000.0, arrival: Arrival::Uniform, burst: 1 };
     let flow = FlowConfig { source: Source::Synthetic, pace, seconds: 0.5 };
-    let clock = Clock::calibrate();
     let mut config = Config {
         flow: Some(flow),
         clock: Some(clock),
@@ -267,8 +268,41 @@ fn the_last_message_of_a_tick_has_stamps_for_those_that_asked() {
     config.limits.open_orders_max = 40_000;
     config.limits.price_levels_max = 4_000;
     config.limits.outbound_bytes_max = 1 << 24;
-    let running = Running::start_on("spin", config);
-    let (mut stamped, mut plain) = (running.login("1"), running.login("2"));
+    Running::start_on("spin", config)
+}
+
+/// A subscription with stamps.
+fn stamped(channel: &str) -> String {
+    subscribe(&[channel]).replace("\"}]", "\",\"stamps\":true}]")
+}
+
+/// Runs the flow. Returns the notice of its end, and the exchange's description after it.
+fn run_flow(starter: &mut Client) -> [serde_json::Value; 2] {
+    assert_eq!(starter.ask(r#"{"type":"FLOW","action":"START"}"#), r#"{"type":"FLOW_STARTED"}"#);
+    let ended = starter.read();
+    [ended, starter.ask(r#"{"type":"DESCRIBE"}"#)].map(|text| serde_json::from_str(&text).unwrap())
+}
+
+/// The state of a channel in a description.
+fn state_of<'a>(description: &'a serde_json::Value, depth: &str) -> &'a serde_json::Value {
+    let feeds = description["feeds"].as_array().unwrap();
+    feeds.iter().find(|feed| feed["depth"] == depth).unwrap()
+}
+
+/// A stamped message is one without stamps, and the stamps.
+#[track_caller]
+fn same_but_for_stamps(with: &str, without: &str, [a, b, c]: [u64; 3]) {
+    let without = without.strip_suffix('}').unwrap();
+    assert_eq!(with, format!(r#"{without},"stamps":[{a},{b},{c}]}}"#));
+}
+
+/// The last `BOOK` of each tick says when it was due, acknowledged and published; other subscribers
+/// get the same messages without stamps.
+#[test]
+fn the_last_message_of_a_tick_has_stamps_for_those_that_asked() {
+    let clock = Clock::calibrate();
+    let running = with_stamps(clock);
+    let (mut client, mut plain) = (running.login("1"), running.login("2"));
     let begin = |client: &mut Client, channel: String| {
         let subscribed = client.ask(&channel);
         let snapshot = client.read();
@@ -277,20 +311,16 @@ fn the_last_message_of_a_tick_has_stamps_for_those_that_asked() {
         };
         (subscribed, snapshot)
     };
-    let with_stamps = subscribe(&["BOOK"]).replace("\"}]", "\",\"stamps\":true}]");
-    let (subscribed, snapshot) = begin(&mut stamped, with_stamps);
+    let (subscribed, snapshot) = begin(&mut client, stamped("BOOK"));
     let units = r#"{"name":"BOOK","instrument_code":"BTC_USDT","tick":"0.01","lot":"0.00001"}"#;
     assert!(subscribed.contains(units), "{subscribed}");
     let (subscribed, _) = begin(&mut plain, subscribe(&["BOOK"]));
     assert!(!subscribed.contains("tick"), "{subscribed}");
     let mut starter = running.login("3");
     let started_ns = clock.now_ns();
-    assert_eq!(starter.ask(r#"{"type":"FLOW","action":"START"}"#), r#"{"type":"FLOW_STARTED"}"#);
-    let ended: serde_json::Value = serde_json::from_str(&starter.read()).unwrap();
+    let [ended, description] = run_flow(&mut starter);
     let last = ended["book_sequence"].as_u64().unwrap();
-    let description: serde_json::Value =
-        serde_json::from_str(&starter.ask(r#"{"type":"DESCRIBE"}"#)).unwrap();
-    let (with, without) = (texts(&mut stamped, last), texts(&mut plain, last));
+    let (with, without) = (texts(&mut client, last), texts(&mut plain, last));
     let ended_ns = clock.now_ns();
     let (tick, lot) = (decimal("0.01"), decimal("0.00001"));
     let mut book = feed::Book::new(feed::Channel::Levels, 0, 100_000);
@@ -322,26 +352,82 @@ fn the_last_message_of_a_tick_has_stamps_for_those_that_asked() {
         assert!(stamps.is_sorted() && stamps[0] >= started_ns && stamps[2] <= ended_ns, "{with}");
         assert!(stamps[2] > published_ns, "{with}");
         published_ns = stamps[2];
-        let [a, b, c] = stamps;
-        let without = without.strip_suffix('}').unwrap();
-        assert_eq!(with, &format!(r#"{without},"stamps":[{a},{b},{c}]}}"#));
+        same_but_for_stamps(with, without, stamps);
     }
     // Each of the 500 inputs changes a price, and those that came together are one tick.
     assert!(ticks > 0 && ticks <= 500, "{ticks}");
-    let feeds = description["feeds"].as_array().unwrap();
-    let state = feeds.iter().find(|feed| feed["depth"] == "BOOK").unwrap();
+    let state = state_of(&description, "BOOK");
     assert_eq!(state["instrument_code"], "BTC_USDT");
     assert_eq!(state["sequence"], last);
     assert_eq!(state["book_hash"], format!("{:016x}", book.price_hash()));
+}
+
+/// Best prices in ticks and lots.
+fn in_units(top: &Top<'_>) -> engine::Top {
+    let (tick, lot) = (decimal("0.01"), decimal("0.00001"));
+    let quote = |(price, amount): PriceAndAmount| engine::Quote {
+        price_ticks: price.in_units_of(tick).unwrap(),
+        quantity_lots: amount.in_units_of(lot).unwrap() as u64,
+    };
+    engine::Top { bid: top.bid.map(quote), ask: top.ask.map(quote) }
+}
+
+/// Each change of the best prices says when it was due, acknowledged and published. The exchange
+/// counts the changes, and hashes all of them with the engine's own best prices at the end.
+#[test]
+fn each_change_of_the_top_has_stamps_for_those_that_asked() {
+    let clock = Clock::calibrate();
+    let running = with_stamps(clock);
+    let (mut client, mut plain) = (running.login("1"), running.login("2"));
+    let subscribed = client.ask(&stamped("TOP"));
+    let units = r#"{"name":"TOP","instrument_code":"BTC_USDT","tick":"0.01","lot":"0.00001"}"#;
+    assert!(subscribed.contains(units), "{subscribed}");
+    assert!(!plain.ask(&subscribe(&["TOP"])).contains("tick"));
+    let begun = client.read();
+    let top = decode_top(begun.as_bytes()).unwrap().unwrap();
+    assert_eq!(top.stamps, None);
+    let since = top.feed_sequence;
+    let mut history = feed::TopHistory::new(since, &in_units(&top));
+    assert!(plain.read().contains(r#""type":"TOP""#));
+    let (mut starter, started_ns) = (running.login("3"), clock.now_ns());
+    let [ended, description] = run_flow(&mut starter);
+    let last = ended["top_sequence"].as_u64().unwrap();
+    assert_eq!(ended["book_sequence"], serde_json::Value::Null);
+    let (with, without) = (texts(&mut client, last), texts(&mut plain, last));
+    let ended_ns = clock.now_ns();
+    assert_eq!(with.len(), without.len());
+    let (mut before, mut published_ns) = (in_units(&top), 0);
+    for (with, without) in with.iter().zip(&without) {
+        let top = decode_top(with.as_bytes()).unwrap().unwrap();
+        let stamps = top.stamps.unwrap();
+        assert!(stamps.is_sorted() && stamps[0] >= started_ns && stamps[2] <= ended_ns, "{with}");
+        assert!(stamps[2] > published_ns && in_units(&top) != before, "{with}");
+        (published_ns, before) = (stamps[2], in_units(&top));
+        same_but_for_stamps(with, without, stamps);
+        history.change(top.feed_sequence, &before);
+    }
+    // Most of the 500 inputs leave the best prices as they are.
+    let changes = with.len() as u64;
+    assert!((1..=500).contains(&changes), "{changes}");
+    let state = state_of(&description, "TOP");
+    assert_eq!(state["instrument_code"], "BTC_USDT");
+    assert_eq!((&state["since"], &state["changes"]), (&since.into(), &changes.into()));
+    assert_eq!(state["sequence"], last);
+    assert_eq!(state["book_hash"], format!("{:016x}", history.hash_with(&before)));
+    let lost = feed::TopHistory::new(since, &before);
+    assert_ne!(state["book_hash"], format!("{:016x}", lost.hash_with(&before)));
 }
 
 #[test]
 fn stamps_that_can_not_be_had_are_an_error() {
     let running = Running::start(crate::running::config());
     let mut client = running.login("1");
-    let top = subscribe(&["TOP"]).replace("\"}]", "\",\"stamps\":true}]");
-    let answer = client.ask(&top);
-    assert!(answer.contains("channel TOP has no stamps"), "{answer}");
-    let answer = client.ask(&top.replace("TOP", "BOOK"));
-    assert!(answer.contains("no clock for them"), "{answer}");
+    let answer = client.ask(&stamped("TRADES"));
+    assert!(answer.contains("channel TRADES has no stamps"), "{answer}");
+    for channel in ["BOOK", "TOP"] {
+        let answer = client.ask(&stamped(channel));
+        assert!(answer.contains("no clock for them"), "{answer}");
+        // It stays subscribed, without stamps.
+        assert!(client.read().contains(channel));
+    }
 }

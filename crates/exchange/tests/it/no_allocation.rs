@@ -232,8 +232,10 @@ fn what_is_published_and_stamped_does_not_allocate() {
         for (stream, depth) in [(0, "ORDERS"), (1, "LEVELS")] {
             let address = sockets[stream as usize].local_addr().unwrap();
             let feed = format!(r#"{{"name":"FEED","address":"{address}","depth":"{depth}"}}"#);
-            let data = ["BOOK", "TRADES", "TOP"]
-                .map(|name| format!(r#"{{"name":"{name}","instrument_code":"BTC_USDT"}}"#));
+            let data = ["BOOK", "TRADES", "TOP"].map(|name| {
+                let stamps = name != "TRADES";
+                format!(r#"{{"name":"{name}","instrument_code":"BTC_USDT","stamps":{stamps}}}"#)
+            });
             let channels = format!("{feed},{}", data.join(","));
             let stamps = r#"{"type":"AUTHENTICATE","api_token":"s","stamps":true}"#;
             driven.ask(stream, stamps);

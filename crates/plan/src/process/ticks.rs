@@ -332,6 +332,8 @@ mod tests {
         assert!(bad(|plan| plan.strategy.requote_ticks = 0.0).contains("0.001"));
         let json = bad(|plan| plan.feed.dialect = FeedDialect::Json);
         assert!(json.contains("feed.dialect = json: an audit log"), "{json}");
+        let top = bad(|plan| plan.feed.dialect = FeedDialect::JsonTop);
+        assert!(top.contains("feed.dialect = json-top: an audit log"), "{top}");
         let fix = bad(|plan| {
             plan.audit = None;
             plan.feed.dialect = FeedDialect::Fix;

@@ -63,8 +63,7 @@ pub struct Subject {
     /// Dialect of its orders: `json`, `sbe`, `sbe-udp` or `fix`. A client that lacks it ends with
     /// an error.
     pub dialect: Dialect,
-    /// For `tick`: dialect of the market data that it follows, `sbe`, `json` or
-    /// `fix`.
+    /// For `tick`: dialect of the market data that it follows, `sbe`, `json`, `json-top` or `fix`.
     pub feed: FeedDialect,
     /// Whether the exchange that is started for it has a journal, and a follower.
     pub replicate: Replicate,

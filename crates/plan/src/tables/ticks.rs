@@ -104,6 +104,8 @@ pub enum FeedDialect {
     Sbe,
     /// JSON in WebSocket text frames, price by price.
     Json,
+    /// The same, the best prices alone.
+    JsonTop,
     /// FIX 4.4 at the exchange's FIX port, price by price.
     Fix,
 }
@@ -114,6 +116,7 @@ impl FeedDialect {
         match self {
             FeedDialect::Sbe => "sbe",
             FeedDialect::Json => "json",
+            FeedDialect::JsonTop => "json-top",
             FeedDialect::Fix => "fix",
         }
     }

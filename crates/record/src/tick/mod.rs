@@ -190,8 +190,8 @@ pub struct Tick {
     pub samples_out_of_order: u64,
     /// Samples of these whose stages do not add up to the whole: 0 is expected.
     pub samples_not_adding_up: u64,
-    /// The hash of the trader's book at the end, 16 hex digits. `book_sequence` is the number of
-    /// the last message in it.
+    /// The hash of the trader's book at the end, 16 hex digits; with `json-top` of all best prices
+    /// that came. `book_sequence` is the number of the last message in it.
     pub book_hash: String,
     /// See `book_hash`.
     pub book_sequence: u64,

@@ -46,6 +46,8 @@ pub(crate) struct FeedExpectation {
     pub flow_seconds: f64,
     /// The trader's orders may trade with the flow.
     pub trades: bool,
+    /// The trader follows the best prices, and no deeper ones.
+    pub is_top: bool,
 }
 
 /// The outcome of the processes of one entrant in one run.

@@ -3,7 +3,7 @@
 
 use crate::session::web::{ClientIds, WebSession};
 use wire::Decimal;
-use wire::administration::{Description, Notice, decode_notice};
+use wire::administration::{Description, FlowEnded, Notice, decode_notice};
 use wire::frame::{Opcode, write_frame};
 use wire::reader;
 use wire::reply::{self, DoneStatus, Stamps, decode_stamped_reply};
@@ -51,12 +51,7 @@ pub(crate) enum Reply {
     /// The flow is under way.
     FlowStarted,
     /// The flow is over.
-    FlowEnded {
-        /// The number of the last message of the feed.
-        sequence: u64,
-        /// The number of the last `BOOK` of the flow's instrument, if anybody follows it.
-        book_sequence: Option<u64>,
-    },
+    FlowEnded(FlowEnded),
     /// The exchange rejects our request for a replay or a snapshot.
     FeedRejected,
     /// The exchange describes itself.
@@ -174,10 +169,7 @@ impl Codec {
         }
         match decode_notice(text) {
             Ok(Notice::FlowStarted) => Reply::FlowStarted,
-            Ok(Notice::FlowEnded(ended)) => {
-                let (sequence, book_sequence) = (ended.feed_sequence, ended.book_sequence);
-                Reply::FlowEnded { sequence, book_sequence }
-            }
+            Ok(Notice::FlowEnded(ended)) => Reply::FlowEnded(ended),
             Ok(Notice::FeedRejected { .. }) => Reply::FeedRejected,
             Ok(Notice::Description(description)) => Reply::Description(description),
             Err(_) => self.complain(format!("{reply:?}")),

@@ -4,7 +4,7 @@
 
 use crate::load::run::TraderError;
 use crate::tick::counts::TickCounts;
-use crate::tick::phase::FollowedState;
+use crate::tick::followed_state::FollowedState;
 use crate::tick::result::{Receiving, ThreadResult};
 use crate::tick::samples::Samples;
 use clock::Clock;

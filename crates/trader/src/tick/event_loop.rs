@@ -348,8 +348,8 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
                 }
             }
             Reply::FlowStarted => (course.flow_has_started, course.awaits) = (true, false),
-            Reply::FlowEnded { sequence, book_sequence } => {
-                course.flow_ended = Some(course.followed.last(sequence, book_sequence));
+            Reply::FlowEnded(ended) => {
+                course.flow_ended = Some(course.followed.last(&ended));
             }
             Reply::FeedRejected => {
                 self.stages.logic.feed_rejected();

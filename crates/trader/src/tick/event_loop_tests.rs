@@ -4,9 +4,9 @@
 use super::*;
 use crate::risk::Rejection;
 use crate::scripted::Scripted;
+use crate::tick::followed_state::FollowedState;
 use crate::tick::logic::FloorLogic;
 use crate::tick::order_stream::OrderStream;
-use crate::tick::phase::FollowedState;
 use crate::tick::samples::Samples;
 use crate::tick::session::raw::RawSession;
 use crate::tick::stages::OUT_BYTES_MAX;

@@ -206,6 +206,7 @@ impl<F: FollowedBook> TradingLogic for FeedLogic<F> {
 
     #[inline]
     fn after(&mut self, datagram: &[u8], tick: &Tick, orders: &OwnOrders, read_ns: u64) {
+        self.follower.afterwards();
         if let Some(outcome) = &mut self.outcome
             && tick.kind == Kind::Live
             && let Some(book) = self.follower.book(self.instrument)

@@ -3,8 +3,8 @@
 
 use crate::tick::addresses::Addresses;
 use crate::tick::audit_trail::AuditTrail;
+use crate::tick::followed_state::FollowedState;
 use crate::tick::order_stream::OrderStream;
-use crate::tick::phase::FollowedState;
 use crate::tick::receiver::TickReceiver;
 use crate::tick::releases::Releases;
 use crate::tick::samples::Samples;

@@ -1,8 +1,8 @@
 //! The phases of a run: flow, drain, close, compare. Each ends with the reply that it waits for or
 //! at a deadline. Pure: the loop tells what it sees, and does what the phase asks for.
 
-use wire::administration::{Description, FeedState};
-use wire::request::Depth;
+use crate::tick::followed_state::FollowedState;
+use wire::administration::Description;
 
 /// Time limit for the exchange to start the flow.
 const START_PATIENCE_NS: u64 = 5_000_000_000;
@@ -16,9 +16,6 @@ const SILENCE_NS_MAX: u64 = 2_000_000_000;
 const STOOD_STILL_NS: u64 = 500_000_000;
 /// Limit on attempts to compare books that are never at the same message.
 const COMPARISONS_MAX: u32 = 5;
-
-/// The channel of an instrument's book as JSON, and its name in a description.
-pub(crate) const BOOK: &str = "BOOK";
 
 /// The phase of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -216,36 +213,6 @@ impl Course {
     }
 }
 
-/// The state of the exchange that the trader's book must agree with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum FollowedState {
-    /// The books of the feed, order by order.
-    #[default]
-    Orders,
-    /// The `BOOK` of one instrument.
-    Book { instrument_code: String },
-}
-
-impl FollowedState {
-    /// It, among those of a description.
-    pub(crate) fn of<'a>(&self, feeds: &'a [FeedState]) -> Option<&'a FeedState> {
-        feeds.iter().find(|feed| match self {
-            FollowedState::Orders => feed.depth == Depth::Orders.name(),
-            FollowedState::Book { instrument_code } => {
-                feed.depth == BOOK && feed.instrument_code.as_ref() == Some(instrument_code)
-            }
-        })
-    }
-
-    /// The number of its last message when the flow ended, from the two that the exchange tells.
-    pub(crate) fn last(&self, sequence: u64, book_sequence: Option<u64>) -> u64 {
-        match self {
-            FollowedState::Orders => sequence,
-            FollowedState::Book { .. } => book_sequence.unwrap_or(sequence),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,28 +245,6 @@ mod tests {
         assert!(!course.is_over());
         course.advance(6 * S, DONE);
         assert!(course.is_over(), "the exchange never answered");
-    }
-
-    /// Their numbers and hashes differ, so that one must not stand for another.
-    #[test]
-    fn each_trader_is_compared_with_what_it_follows() {
-        let state = |depth: &str, sequence, instrument_code: Option<&str>| FeedState {
-            depth: depth.to_owned(),
-            sequence,
-            book_hash: String::new(),
-            instrument_code: instrument_code.map(str::to_owned),
-        };
-        let feeds = [
-            state("LEVELS", 1, None),
-            state("ORDERS", 2, None),
-            state("BOOK", 3, Some("ETH_USDT")),
-            state("BOOK", 4, Some("BTC_USDT")),
-        ];
-        let book = FollowedState::Book { instrument_code: "BTC_USDT".to_owned() };
-        assert_eq!(FollowedState::Orders.of(&feeds).map(|feed| feed.sequence), Some(2));
-        assert_eq!(book.of(&feeds).map(|feed| feed.sequence), Some(4));
-        assert_eq!(book.of(&feeds[..3]), None);
-        assert_eq!((FollowedState::Orders.last(9, Some(5)), book.last(9, Some(5))), (9, 5));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::risk::Rejection;
 use crate::tick::clock_source::ClockSource;
 use crate::tick::counts::TickCounts;
 use crate::tick::departures::DepartedTicks;
-use crate::tick::phase::FollowedState;
+use crate::tick::followed_state::FollowedState;
 use crate::tick::receiver::TickReceiver;
 use crate::tick::series::{Aside, errors_ns, judge, withheld, write_log};
 use crate::tick::stamped_orders::StampedResult;

@@ -8,18 +8,22 @@ use crate::risk::Rejection;
 use crate::tick::addresses::Addresses;
 use crate::tick::audit_trail::AuditTrail;
 use crate::tick::event_loop::TickLoop;
+use crate::tick::finish::finish;
 use crate::tick::followed::FollowedBook;
+use crate::tick::followed::json::JsonBook;
+use crate::tick::followed::json_top::TopBook;
+use crate::tick::followed_state::FollowedState;
 use crate::tick::going_on::go_on;
+use crate::tick::json_start::ChannelBook;
 use crate::tick::link::{Link, receive_options};
 use crate::tick::logic::{FloorLogic, TradingLogic};
 use crate::tick::order_stream::OrderStream;
 use crate::tick::parts::Parts;
-use crate::tick::phase::FollowedState;
 use crate::tick::prepare::FollowedFeed;
 use crate::tick::receiver::TickReceiver;
 use crate::tick::rehearsal::Rehearsal;
 use crate::tick::releases::Releases;
-use crate::tick::result::{Following, Receiving, ThreadResult};
+use crate::tick::result::{Following, ThreadResult};
 use crate::tick::samples::Samples;
 use crate::tick::session::OrderSession;
 use crate::tick::session::exchange::ExchangeSession;
@@ -160,7 +164,17 @@ fn measure(
         let why = "several addresses need a backend over the kernel's sockets".to_owned();
         return Err(TraderError::Feed { target: plan.target.clone(), why });
     }
-    let mut own = Own { plan, addresses, stop, clock, is_shared, audit, shown, memory_locked };
+    let mut own = Own {
+        plan,
+        addresses,
+        stop,
+        clock,
+        is_shared,
+        followed: FollowedState::default(),
+        audit,
+        shown,
+        memory_locked,
+    };
     match &plan.raw {
         Some(raw) => {
             let (receiver, session) = subscribe_raw(plan, raw, &mut link)?;
@@ -180,11 +194,8 @@ fn measure(
                     }
                     own.trade(link, followed, session)
                 }
-                FeedDialect::Json => {
-                    let followed =
-                        json_start::follow(plan, clock, &mut session, &mut link, &dialler)?;
-                    own.trade(link, followed, session)
-                }
+                FeedDialect::Json => own.trade_json::<JsonBook>(&dialler, link, session),
+                FeedDialect::JsonTop => own.trade_json::<TopBook>(&dialler, link, session),
                 FeedDialect::Fix => {
                     let followed = fix_start::follow(plan, clock, &mut session, &mut link)?;
                     own.trade(link, followed, session)
@@ -214,20 +225,35 @@ struct Own<'a> {
     stop: &'a AtomicBool,
     clock: Clock,
     is_shared: bool,
+    /// The exchange's state that the book must agree with.
+    followed: FollowedState,
     audit: Option<Auditor>,
     shown: Option<Recorder>,
     memory_locked: bool,
 }
 
 impl Own<'_> {
+    /// Follows a channel of JSON and trades on it.
+    fn trade_json<F: ChannelBook>(
+        self,
+        dialler: &Dialler<'_>,
+        mut link: Link<'_>,
+        mut session: ExchangeSession,
+    ) -> Result<ThreadResult, TraderError> {
+        let (plan, clock) = (self.plan, self.clock);
+        let followed = json_start::follow::<F>(plan, clock, &mut session, &mut link, dialler)?;
+        self.trade(link, followed, session)
+    }
+
     /// Trades on a feed that is followed.
     fn trade<F: FollowedBook>(
-        self,
+        mut self,
         link: Link<'_>,
         followed: FollowedFeed<F>,
         session: ExchangeSession,
     ) -> Result<ThreadResult, TraderError> {
         let FollowedFeed { receiver, logic, instrument, rehearsal } = followed;
+        self.followed = logic.follower.state(&self.plan.instrument);
         let stages = Stages::new(self.clock, logic, session);
         self.run(
             link,
@@ -259,7 +285,8 @@ impl Own<'_> {
         instrument: u16,
         told: impl FnOnce(&Stages<M, L>) -> (Option<Following>, Option<MarketMaking>),
     ) -> Result<ThreadResult, TraderError> {
-        let Own { plan, addresses, stop, clock, is_shared, audit, shown, memory_locked } = self;
+        let Own { plan, addresses, stop, clock, is_shared, followed, audit, shown, memory_locked } =
+            self;
         let (streams, stream) = link.into_streams(plan, &receiver)?;
         let stack = streams.stack();
         let samples = Samples::with_room(plan.samples_max);
@@ -268,7 +295,7 @@ impl Own<'_> {
             clock,
             is_shared,
             receiver,
-            followed: followed_state(plan),
+            followed,
             connection: OrderStream::new(streams, stream),
             spins,
             samples,
@@ -289,16 +316,6 @@ impl Own<'_> {
         let (following, market_making) = told(&ticks.stages);
         let finished = finish(ticks, stopped, following, market_making, memory_locked);
         Ok(ThreadResult { stack, ..finished })
-    }
-}
-
-/// The exchange's state that the trader's book must agree with.
-fn followed_state(plan: &TickPlan) -> FollowedState {
-    match plan.feed.dialect {
-        FeedDialect::Sbe => FollowedState::Orders,
-        FeedDialect::Json | FeedDialect::Fix => {
-            FollowedState::Book { instrument_code: plan.instrument.clone() }
-        }
     }
 }
 
@@ -325,67 +342,5 @@ fn go_through<M: TradingLogic, L: OrderSession>(
         if stopped || !go_on(ticks, stop) {
             return stopped;
         }
-    }
-}
-
-fn finish<M: TradingLogic, L: OrderSession>(
-    ticks: TickLoop<M, L>,
-    stopped: bool,
-    following: Option<Following>,
-    market_making: Option<MarketMaking>,
-    memory_locked: bool,
-) -> ThreadResult {
-    let TickLoop { stages, parts, failure, course, usage, .. } = ticks;
-    let Stages { logic, session, orders, mut counts, .. } = stages;
-    let (ended_ns, processor_ns) = (parts.clock.now_ns(), parts.processor.used_ns());
-    if let Some(shown) = parts.shown {
-        shown.finish(ended_ns);
-    }
-    let has_all = course.flow_ended.is_some_and(|last| logic.sequence() >= last);
-    let mut failures: Vec<String> = failure.into_iter().collect();
-    if failures.is_empty() && !stopped && !has_all {
-        failures.push("the flow is over, and its last datagrams did not come".to_owned());
-    }
-    let lost = parts.samples.lost;
-    if lost > 0 {
-        failures.push(format!("{lost} ticks found no room for their stamps; raise samples_max"));
-    }
-    let complete = failures.is_empty() && !stopped;
-    // A market maker's quote that would trade is rejected, which is normal.
-    let traded = orders.orders_filled();
-    if traded > 0 && market_making.is_none() {
-        counts.unexpected += traded;
-        failures.push(format!(
-            "{traded} orders traded that were not to; raise strategy.distance_ticks"
-        ));
-    }
-    let is_odd = counts.unexpected > 0 || (counts.rejected > 0 && market_making.is_none());
-    let complaint = session.first_complaint().filter(|_| is_odd);
-    failures.extend(complaint.map(|what| format!("first complaint: {what}")));
-    let mut samples = parts.samples.into_all();
-    let outages = parts
-        .addresses
-        .map(|addresses| addresses.finish(&mut samples, &parts.clock, ended_ns))
-        .unwrap_or_default();
-    let mut receiver = parts.receiver;
-    ThreadResult {
-        counts,
-        unanswered: orders.unanswered().into(),
-        usage: host::thread::usage().since(usage),
-        measured_from_ns: course.measured_from_ns,
-        complete,
-        failures,
-        receiving: Receiving::of(&mut receiver),
-        following,
-        followed: course.followed,
-        market_making,
-        description: course.description,
-        memory_locked,
-        processor_ns,
-        stack: None,
-        hold: parts.releases.map(|releases| releases.finish()),
-        samples,
-        outages,
-        stamped: parts.stamped.map(StampedOrders::finish),
     }
 }

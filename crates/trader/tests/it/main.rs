@@ -11,3 +11,4 @@ mod fix_ticks;
 mod raw;
 mod sbe;
 mod tick_to_trade;
+mod top_ticks;

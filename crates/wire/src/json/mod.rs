@@ -89,6 +89,10 @@ impl<const N: usize> ValueKind for [u64; N] {
     const NAME: &'static str = "an array of non-negative integers of the right length";
 }
 
+impl ValueKind for [Text<'_>; 2] {
+    const NAME: &'static str = "an array of two strings";
+}
+
 impl ValueKind for bool {
     const NAME: &'static str = "true or false";
 }
@@ -162,6 +166,37 @@ impl<'a> Scanner<'a> {
             before = b',';
         }
         self.ends(b']').ok().filter(|ended| *ended).and(Some(numbers))
+    }
+
+    /// Reads a field that must be an array of two strings.
+    pub(crate) fn pair(&mut self, slot: &mut Slot<[Text<'a>; 2]>) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        if self.peek() != Some(b'[') {
+            *slot = self.other()?;
+            return Ok(());
+        }
+        let start = self.at;
+        if let Some(pair) = self.plain_pair() {
+            *slot = Slot::Value(pair);
+            return Ok(());
+        }
+        self.at = start;
+        let pair = serde_json::from_str::<[Text<'a>; 2]>(self.value()?);
+        *slot = pair.map_or(Slot::WrongKind, Slot::Value);
+        Ok(())
+    }
+
+    /// A fast path for two strings, past the bracket; `None` for any other form.
+    fn plain_pair(&mut self) -> Option<[Text<'a>; 2]> {
+        let mut pair = [Text::default(), Text::default()];
+        self.at += 1;
+        for (index, text) in pair.iter_mut().enumerate() {
+            (self.peek() == Some(b'"')).then_some(())?;
+            *text = self.string().ok()?;
+            let is_last = self.ends(b']').ok()?;
+            (is_last == (index == 1)).then_some(())?;
+        }
+        Some(pair)
     }
 
     /// Reads a field that must be a boolean.

@@ -9,7 +9,7 @@ use crate::decimal::Decimal;
 use crate::digits::{write_i64, write_u64};
 use crate::fault::MessageFault;
 use crate::json::string::write_string;
-pub use crate::market_data::decode::decode_level;
+pub use crate::market_data::decode::{decode_level, decode_top};
 use crate::reply::{ReplyError, write_stamps};
 use crate::request::Side;
 use serde::Deserialize;
@@ -120,6 +120,10 @@ pub struct Top<'a> {
     /// Milliseconds since 1970.
     #[serde(rename = "time")]
     pub time_ms: i64,
+    /// Only on a change, and only if the subscription asked for stamps: of all inputs of the
+    /// exchange's turn, when the first was intended and the last was acknowledged.
+    #[serde(default)]
+    pub stamps: Option<TickStamps>,
 }
 
 /// A range of missed messages.
@@ -137,7 +141,8 @@ pub struct Gap<'a> {
     pub to: u64,
 }
 
-/// Decodes market data. A hot path decodes its `BOOK`s with [`decode_level`].
+/// Decodes market data. A hot path decodes its `BOOK`s with [`decode_level`], and its `TOP`s with
+/// [`decode_top`].
 ///
 /// # Errors
 /// If it is not JSON, or not one of these messages.
@@ -195,7 +200,8 @@ pub fn encode_level(out: &mut Vec<u8>, level: &Level<'_>) {
     }
 }
 
-/// Adds stamps to a `BOOK` that ends `out`, so that the last of them can be taken after all else.
+/// Adds stamps to a `BOOK` or a `TOP` that ends `out`, so that the last of them can be taken after
+/// all else.
 pub fn encode_tick_stamps(out: &mut Vec<u8>, stamps: &TickStamps) {
     write_stamps(out, stamps);
 }
@@ -220,6 +226,9 @@ pub fn encode_top(out: &mut Vec<u8>, top: &Top<'_>) {
         }
     }
     write_end(out, top.feed_sequence, top.time_ms);
+    if let Some(stamps) = &top.stamps {
+        encode_tick_stamps(out, stamps);
+    }
 }
 
 /// Appends a `GAP`.

@@ -2,6 +2,7 @@
 
 use counting::calls;
 use wire::frame::{Opcode, write_frame_with};
+use wire::market_data::{decode_level, decode_top};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::reply::{decode_reply, encode_booked, encode_done, encode_fill, encode_rejected};
 use wire::request::{decode_request, encode_cancel_order, encode_create_order};
@@ -58,6 +59,17 @@ fn replies_decode_without_allocating() {
     for reply in REPLIES[..3].iter().chain(&MORE_REPLIES) {
         assert_eq!(calls_of(|| assert!(decode_reply(reply).is_ok())), 0);
     }
+}
+
+#[test]
+fn market_data_decodes_without_allocating() {
+    let book = include_bytes!("../../../../clients/vectors/book_stamps.json");
+    let top = include_bytes!("../../../../clients/vectors/top_stamps.json");
+    let count = calls_of(|| {
+        assert!(matches!(decode_level(book), Ok(Some(_))));
+        assert!(matches!(decode_top(top), Ok(Some(_))));
+    });
+    assert_eq!(count, 0);
 }
 
 #[test]

@@ -207,8 +207,13 @@ fn market_data_has_its_golden_bytes() {
     let trade = Trade { instrument_code, trade_id, side, price, amount, feed_sequence, time_ms };
     same(vector!("trade.json"), MarketData::Trade(trade));
     let bid = Some(level("64999.99", "1.5"));
-    let top = Top { instrument_code: code(), bid, ask: None, feed_sequence, time_ms };
-    same(vector!("top.json"), MarketData::Top(top));
+    let (ask, stamps) = (None, None);
+    let top = Top { instrument_code: code(), bid, ask, feed_sequence, time_ms, stamps };
+    assert_eq!(decode_top(vector!("top.json")), Ok(Some(top.clone())));
+    same(vector!("top.json"), MarketData::Top(top.clone()));
+    let stamped = Top { stamps: Some([1_000, 2_000, 3_000]), ..top };
+    assert_eq!(decode_top(vector!("top_stamps.json")), Ok(Some(stamped.clone())));
+    same(vector!("top_stamps.json"), MarketData::Top(stamped));
     let gap = Gap { channel: "BOOK".into(), instrument_code: code(), from: 1235, to: 1300 };
     same(vector!("gap.json"), MarketData::Gap(gap));
     let partial = br#"{"type":"BOOK","instrument_code":"A"}"#;
@@ -216,6 +221,32 @@ fn market_data_has_its_golden_bytes() {
     let fault = |text| decode_level(text).unwrap_err().0;
     assert_eq!(fault(partial), MessageFault::Missing { field: "feed_sequence" });
     assert_eq!(decode_level(vector!("gap.json")), Ok(None));
+    assert_eq!(decode_top(vector!("book.json")), Ok(None));
+}
+
+#[test]
+fn best_prices_of_any_form_are_read_or_rejected() {
+    let bid = |text: &str| {
+        let top = format!(
+            r#"{{"type":"TOP","instrument_code":"A","bid":{text},"feed_sequence":1,"time":2}}"#
+        );
+        decode_top(top.as_bytes()).map(|top| top.unwrap().bid)
+    };
+    let level = Some((decimal("1.5"), decimal("2")));
+    assert_eq!(bid(r#"["1.5","2"]"#), Ok(level));
+    assert_eq!(bid(r#" [ "1.5" , "\u0032" ] "#), Ok(level));
+    assert_eq!(bid("null"), Ok(None));
+    for wrong in ["[]", r#"["1"]"#, r#"["1","2","3"]"#, "[1,2]", r#""1""#, r#"{"1":"2"}"#, "7"] {
+        let expected = "an array of two strings";
+        let fault = MessageFault::WrongKind { field: "bid", expected };
+        assert_eq!(bid(wrong), Err(ReplyError(fault)), "{wrong}");
+    }
+    for malformed in [r#"["1","2""#, r#"["1",,"2"]"#, r#"["1" "2"]"#, r#"["1","2",]"#] {
+        let fault = bid(malformed).unwrap_err().0;
+        assert!(matches!(fault, MessageFault::Malformed { .. }), "{malformed}: {fault}");
+    }
+    let fault = bid(r#"["x","2"]"#).unwrap_err().0;
+    assert!(matches!(fault, MessageFault::BadDecimal { field: "bid", .. }), "{fault}");
 }
 
 #[test]
@@ -233,6 +264,7 @@ fn notices_have_their_golden_bytes() {
         messages: 61_234,
         feed_sequence: 69_959,
         book_sequence: None,
+        top_sequence: None,
     };
     same(vector!("flow_ended.json"), Notice::FlowEnded(ended));
     let reason = "message 17 is too old to be sent again; ask for a snapshot".into();
@@ -241,7 +273,7 @@ fn notices_have_their_golden_bytes() {
         depth: "ORDERS".to_owned(),
         sequence: 69_959,
         book_hash: "00f1e2d3c4b5a697".to_owned(),
-        instrument_code: None,
+        ..FeedState::default()
     };
     let description = Description {
         tool: "tickpath 0.1.0".to_owned(),

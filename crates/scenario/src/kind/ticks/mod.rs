@@ -22,6 +22,7 @@ use crate::progress::Teller;
 use ::plan::Scenario;
 use ::plan::process::ticks::TickPlan;
 use ::plan::tables::strategy::StrategyName;
+use ::plan::tables::ticks::FeedDialect;
 use record::Verdict;
 use record::tick::Tick;
 use rustix::process::Pid;
@@ -69,6 +70,7 @@ impl Runner for Ticks {
             is_harmed: scenario.feed.harm().is_some() && !launch.entrant.is_floor,
             flow_seconds: warm_up_seconds + seconds,
             trades: scenario.strategy.name == StrategyName::MarketMaking,
+            is_top: launch.entrant.feed == FeedDialect::JsonTop,
         }
     }
 

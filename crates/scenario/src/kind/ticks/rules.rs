@@ -51,7 +51,8 @@ pub(crate) fn ticks(evidence: &Evidence) -> Outcome {
     })
 }
 
-/// The trader's book at the end equals the exchange's.
+/// The trader's book at the end equals the exchange's. If it follows the best prices, it had all
+/// that the exchange had.
 pub(crate) fn book(evidence: &Evidence) -> Outcome {
     of_book(evidence, |evidence, tick| {
         let (ours, theirs) = (&tick.book_hash, &tick.exchange_book_hash);
@@ -66,8 +67,15 @@ pub(crate) fn book(evidence: &Evidence) -> Outcome {
             }
             (false, _) => {}
         }
-        let books =
-            format!("after message {at} the trader's book is {ours}, the exchange's {theirs}");
+        let books = match evidence.asked.is_top {
+            false => {
+                format!("after message {at} the trader's book is {ours}, the exchange's {theirs}")
+            }
+            true => format!(
+                "up to message {at} the trader's best prices are {ours}, the exchange's {theirs}; deeper prices are \
+                 neither followed nor judged"
+            ),
+        };
         match (published_wrong(evidence), evidence.exchange) {
             (Some((faults, overrun)), _) => {
                 let why = format!(
@@ -350,6 +358,25 @@ mod tests {
             let evidence = Evidence { exchange: Some(&exchange), ..evidence(&result) };
             assert_eq!(book(&evidence).0, verdict, "{faults} {overrun}");
         }
+    }
+
+    /// The rule does not say that more is equal than was compared.
+    #[test]
+    fn a_trader_of_the_best_prices_is_judged_by_these_alone() {
+        let counts = serde_json::json!({"feed": {"faults": 0, "overrun": 0}});
+        let exchange = ExchangeResult { counts, ..ExchangeResult::default() };
+        let judged = |theirs: &str| {
+            let mut result = ClientResult::default();
+            result.load.tick = vec![Tick { exchange_book_hash: theirs.to_owned(), ..fine() }];
+            let mut evidence = Evidence { exchange: Some(&exchange), ..evidence(&result) };
+            evidence.asked.is_top = true;
+            book(&evidence)
+        };
+        let (verdict, why) = judged("aa");
+        assert_eq!(verdict, Verdict::Held);
+        assert!(why.contains("best prices are aa, the exchange's aa"), "{why}");
+        assert!(why.contains("neither followed nor judged"), "{why}");
+        assert_eq!(judged("ab").0, Verdict::Broken);
     }
 
     /// Counts that are absent were taken for 0, and the rule held.

@@ -1,6 +1,7 @@
 //! The books of the feed's datagrams.
 
 use crate::tick::followed::{FollowedBook, Kind, Tick};
+use crate::tick::followed_state::FollowedState;
 use crate::tick::releases::Publication;
 use feed::{Book, Counts, Follower, Packet, PacketHeader, PacketKind, RecoveryRequest};
 
@@ -65,6 +66,10 @@ impl FollowedBook for Follower {
     #[inline]
     fn is_in_sync(&self) -> bool {
         Follower::is_in_sync(self)
+    }
+
+    fn state(&self, _instrument_code: &str) -> FollowedState {
+        FollowedState::Orders
     }
 
     fn hash(&self) -> u64 {

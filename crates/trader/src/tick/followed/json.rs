@@ -5,6 +5,7 @@
 //! price between ticks.
 
 use crate::tick::followed::prices::{PriceBook, PriceDialect, PriceFollower, quoted};
+use crate::tick::followed_state::BOOK;
 use engine::Side;
 use wire::Decimal;
 use wire::market_data::{
@@ -51,17 +52,12 @@ impl PriceDialect for Json {
     ) -> Result<Option<(u64, TickStamps)>, String> {
         let level = match decode_level(text) {
             Ok(Some(level)) => level,
-            Ok(None) => return Err(other(prices, text)),
+            Ok(None) => return Err(other(prices, text, BOOK)),
             Err(error) => return Err(format!("{error}: {}", quoted(text))),
         };
         let Level { instrument_code, side, price, amount, feed_sequence, stamps, .. } = level;
         if instrument_code != self.instrument_code || feed_sequence <= self.at {
-            return Err(format!(
-                "after message {} of {} came {}: is the exchange another one?",
-                self.at,
-                self.instrument_code,
-                quoted(text)
-            ));
+            return Err(not_next(&self.instrument_code, self.at, text));
         }
         let side = match side {
             request::Side::Buy => Side::Buy,
@@ -73,9 +69,16 @@ impl PriceDialect for Json {
     }
 }
 
-/// Why a message that is no `BOOK` ends the run.
+/// Why a message of another instrument, or with a number that does not grow, ends the run.
 #[cold]
-fn other(prices: &mut PriceBook, text: &[u8]) -> String {
+pub(super) fn not_next(instrument_code: &str, at: u64, text: &[u8]) -> String {
+    let came = quoted(text);
+    format!("after message {at} of {instrument_code} came {came}: is the exchange another one?")
+}
+
+/// Why a message of another kind than the channel's ends the run.
+#[cold]
+pub(super) fn other(prices: &mut PriceBook, text: &[u8], channel: &str) -> String {
     match decode_market_data(text) {
         Ok(MarketData::Gap(gap)) => {
             prices.counts.gaps += 1;
@@ -85,7 +88,7 @@ fn other(prices: &mut PriceBook, text: &[u8]) -> String {
                 gap.from, gap.to
             )
         }
-        _ => format!("{} is no BOOK, and nothing else was subscribed", quoted(text)),
+        _ => format!("{} is no {channel}, and nothing else was subscribed", quoted(text)),
     }
 }
 

@@ -3,7 +3,6 @@
 use super::*;
 use crate::tick::followed::{FollowedBook, Kind, Tick};
 use expect_test::{Expect, expect};
-use proptest::prelude::*;
 use wire::market_data::{Gap, encode_gap, encode_level};
 
 fn decimal(text: &str) -> Decimal {
@@ -114,15 +113,4 @@ fn every_fault_is_final_and_explained() {
         expect!["1 at 99.001 is in no ticks of 0.01 and lots of 0.00001"],
     );
     fails(b"{", expect!["unreadable reply: malformed JSON at byte 1: {"]);
-}
-
-proptest! {
-    #[test]
-    fn no_bytes_break_it(texts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 1..4)) {
-        let mut book = begun();
-        for text in texts {
-            prop_assert!(book.take(&text).is_some());
-        }
-        prop_assert!(!book.is_in_sync());
-    }
 }

@@ -1,13 +1,17 @@
 //! The market data that a trader follows, and the book that it keeps by it. One implementation for
 //! each dialect of the feed.
 //!
-//! See docs/decisions/038-ticks-over-json.md and 039-ticks-over-fix.md.
+//! See docs/decisions/038-ticks-over-json.md, 039-ticks-over-fix.md and
+//! 043-ticks-by-the-best-prices.md.
 
 mod datagrams;
 pub(crate) mod fix;
 pub(crate) mod json;
+pub(crate) mod json_top;
 mod prices;
+pub mod properties;
 
+use crate::tick::followed_state::FollowedState;
 use crate::tick::releases::Publication;
 use feed::{Book, Counts, RecoveryRequest};
 
@@ -78,6 +82,12 @@ pub(crate) trait FollowedBook {
     fn failure(&self) -> Option<&str> {
         None
     }
+
+    /// Off the path: the work that can wait until the tick's order has left.
+    fn afterwards(&mut self) {}
+
+    /// The exchange's state that it must agree with.
+    fn state(&self, instrument_code: &str) -> FollowedState;
 
     /// A hash of what it follows, as the exchange describes it.
     fn hash(&self) -> u64;

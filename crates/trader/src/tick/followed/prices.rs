@@ -4,7 +4,8 @@
 //! TCP loses nothing, so every fault is final.
 
 use crate::tick::followed::{FollowedBook, Kind, Tick};
-use engine::Side;
+use crate::tick::followed_state::FollowedState;
+use engine::{Side, Top};
 use feed::{Book, Channel, Counts, Message};
 use wire::Decimal;
 use wire::market_data::{PriceAndAmount, TickStamps};
@@ -23,6 +24,19 @@ pub(crate) trait PriceDialect {
         prices: &mut PriceBook,
         message: &[u8],
     ) -> Result<Option<(u64, TickStamps)>, String>;
+
+    /// Off the path: the work that can wait until the tick's order has left.
+    fn afterwards(&mut self, _prices: &PriceBook) {}
+
+    /// The exchange's state that the book must agree with.
+    fn state(&self, instrument_code: &str) -> FollowedState {
+        FollowedState::Book { instrument_code: instrument_code.to_owned() }
+    }
+
+    /// A hash of what came, as the exchange describes it.
+    fn hash(&self, prices: &PriceBook) -> u64 {
+        prices.book.price_hash()
+    }
 }
 
 /// A book that follows one dialect.
@@ -81,23 +95,72 @@ impl PriceBook {
     #[inline]
     pub(super) fn change(&mut self, side: Side, level: PriceAndAmount) -> Result<(), String> {
         self.set(side, level)?;
-        self.counts.messages += 1;
-        self.messages = self.messages.saturating_add(1);
+        self.count_change();
         Ok(())
     }
 
+    /// Counts a change of the tick that is to come.
     #[inline]
-    fn set(&mut self, side: Side, (price, amount): PriceAndAmount) -> Result<(), String> {
+    pub(super) fn count_change(&mut self) {
+        self.counts.messages += 1;
+        self.messages = self.messages.saturating_add(1);
+    }
+
+    /// The best price of a side is this one, or there is none. The book has no other one of it.
+    ///
+    /// # Errors
+    /// If it is between ticks, or nothing is there.
+    #[inline]
+    pub(super) fn set_best(
+        &mut self,
+        side: Side,
+        level: Option<PriceAndAmount>,
+    ) -> Result<(), String> {
+        let now = level.map(|level| self.in_units(level)).transpose()?;
+        if let (Some((_, 0)), Some((price, _))) = (now, level) {
+            return Err(format!("a best price of {price} came, with nothing there"));
+        }
+        let price_ticks = now.map(|(price_ticks, _)| price_ticks);
+        let before = self.book.levels(side).next().map(|(before, ..)| before);
+        if let Some(before) = before.filter(|before| price_ticks != Some(*before)) {
+            self.put(side, (before, 0))?;
+        }
+        now.map_or(Ok(()), |now| self.put(side, now))
+    }
+
+    /// The best prices.
+    #[inline]
+    pub(super) fn top(&self) -> Top {
+        self.book.top()
+    }
+
+    #[inline]
+    fn set(&mut self, side: Side, level: PriceAndAmount) -> Result<(), String> {
+        let units = self.in_units(level)?;
+        self.put(side, units)
+    }
+
+    /// As ticks and lots.
+    #[inline]
+    fn in_units(&self, (price, amount): PriceAndAmount) -> Result<(i64, u64), String> {
         let [tick, lot] = self.units;
         let ticks = price.in_units_of(tick);
         let lots = amount.in_units_of(lot).ok().and_then(|lots| u64::try_from(lots).ok());
         let (Ok(price_ticks), Some(quantity_lots)) = (ticks, lots) else {
             return Err(format!("{amount} at {price} is in no ticks of {tick} and lots of {lot}"));
         };
+        Ok((price_ticks, quantity_lots))
+    }
+
+    #[inline]
+    fn put(&mut self, side: Side, (price_ticks, quantity_lots): (i64, u64)) -> Result<(), String> {
         let (instrument, orders) = (0, u32::from(quantity_lots > 0));
         let level = Message::Level { instrument, side, price_ticks, quantity_lots, orders };
         self.book.apply(&level).map_err(|fault| {
-            format!("{amount} at {price}: {fault}; raise feed.levels_max if the book is full")
+            format!(
+                "{quantity_lots} lots at {price_ticks} ticks: {fault}; raise feed.levels_max if the \
+                 book is full"
+            )
         })
     }
 
@@ -163,8 +226,17 @@ impl<D: PriceDialect> FollowedBook for PriceFollower<D> {
         self.prices.failure.as_deref()
     }
 
+    #[inline]
+    fn afterwards(&mut self) {
+        self.dialect.afterwards(&self.prices);
+    }
+
+    fn state(&self, instrument_code: &str) -> FollowedState {
+        self.dialect.state(instrument_code)
+    }
+
     fn hash(&self) -> u64 {
-        self.prices.book.price_hash()
+        self.dialect.hash(&self.prices)
     }
 
     fn counts(&self) -> Counts {

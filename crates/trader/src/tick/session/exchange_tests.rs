@@ -3,6 +3,7 @@
 use super::*;
 use crate::session::codec::{ExecutionReport, OrderEvent, Reply};
 use engine::Side;
+use wire::administration::FlowEnded;
 use wire::reader;
 use wire::reply::DoneStatus;
 use wire::request::{Request, decode_request};
@@ -117,7 +118,7 @@ fn an_unknown_order_is_a_complaint_and_nonsense_ends_the_session() {
 fn notices_are_decoded() {
     assert!(matches!(decoded(r#"{"type":"FLOW_STARTED"}"#), Ok(Reply::FlowStarted)));
     let ended = r#"{"type":"FLOW_ENDED","inputs":1,"datagrams":2,"messages":3,"feed_sequence":77}"#;
-    assert!(matches!(decoded(ended), Ok(Reply::FlowEnded { sequence: 77, .. })));
+    assert!(matches!(decoded(ended), Ok(Reply::FlowEnded(FlowEnded { feed_sequence: 77, .. }))));
     assert!(matches!(
         decoded(r#"{"type":"FEED_REFUSED","reason":"old"}"#),
         Ok(Reply::FeedRejected)

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use transport::Blocking;
 use transport::echo::ticker::{self as ticker, STAMPED_REPLY_BYTES};
 use transport::echo::{self, Inbound, Message};
+use wire::administration::FlowEnded;
 use wire::reply::DoneStatus;
 
 const ORDER: u8 = b'O';
@@ -101,7 +102,10 @@ impl OrderSession for RawSession {
                 stamps: ticker::stamps(body),
             }),
             ticker::START if message.sequence > 0 => Reply::FlowStarted,
-            ticker::ENDED => Reply::FlowEnded { sequence: message.sequence, book_sequence: None },
+            ticker::ENDED => {
+                let feed_sequence = message.sequence;
+                Reply::FlowEnded(FlowEnded { feed_sequence, ..FlowEnded::default() })
+            }
             _ => {
                 let why = "the raw ticker did not begin: it sends to somebody else already";
                 self.complaint.get_or_insert_with(|| why.to_owned());

@@ -9,7 +9,9 @@ use serde_json::Value;
 use wire::MessageFault;
 use wire::frame::FrameError;
 use wire::http::{UpgradeKey, check_upgrade_response, parse_head};
-use wire::market_data::{MarketData, decode_level, decode_market_data, encode_level};
+use wire::market_data::{
+    MarketData, decode_level, decode_market_data, decode_top, encode_level, encode_top,
+};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::reply::{self, Reply, decode_reply};
 use wire::request::{self, Request, decode_request};
@@ -134,9 +136,21 @@ fn level(data: &[u8]) {
     assert_eq!(decode_market_data(&out), Ok(MarketData::Level(level)));
 }
 
+/// Both decoders of `TOP` agree about what can be encoded.
+fn top(data: &[u8]) {
+    let decoded = decode_top(data);
+    same_grammar(data, decoded.as_ref().err().map(|error| error.0));
+    let Ok(Some(top)) = decoded else { return };
+    let mut out = Vec::new();
+    encode_top(&mut out, &top);
+    assert_eq!(decode_top(&out).as_ref(), Ok(&Some(top.clone())));
+    assert_eq!(decode_market_data(&out), Ok(MarketData::Top(top)));
+}
+
 /// A decoded message can be encoded again, and decodes to the same.
 pub fn reply(data: &[u8]) {
     level(data);
+    top(data);
     let decoded = decode_reply(data);
     same_grammar(data, decoded.as_ref().err().map(|error| error.0));
     let Ok(decoded) = decoded else { return };
