@@ -46,43 +46,99 @@ impl Order {
     }
 }
 
+/// An order, and the number of its end.
+#[derive(Debug)]
+struct Known {
+    order: Order,
+    /// 0 while it is open.
+    end: u64,
+}
+
 /// The orders of a session by ClOrdID.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
-    by_id: HashMap<ClientId, Order>,
-    /// Those that have ended, the oldest first.
-    ended: VecDeque<ClientId>,
+    by_id: HashMap<ClientId, Known>,
+    /// Ends and their numbers, the oldest first. An id that is used again has another number then:
+    /// to look for its former end here would take longer than all else that an order costs.
+    ended: VecDeque<(ClientId, u64)>,
+    ends: u64,
 }
 
 impl Orders {
     pub fn get(&self, id: &ClientId) -> Option<&Order> {
-        self.by_id.get(id)
+        self.by_id.get(id).map(|known| &known.order)
     }
 
     pub fn get_mut(&mut self, id: &ClientId) -> Option<&mut Order> {
-        self.by_id.get_mut(id)
+        self.by_id.get_mut(id).map(|known| &mut known.order)
     }
 
     /// Adds an order, in place of an ended one with the same id.
     pub fn insert(&mut self, id: ClientId, order: Order) {
-        self.ended.retain(|ended| *ended != id);
-        self.by_id.insert(id, order);
+        self.by_id.insert(id, Known { order, end: 0 });
     }
 
     /// Gives an order another id.
     pub fn rename(&mut self, from: &ClientId, to: ClientId) {
-        if let Some(order) = self.by_id.remove(from) {
-            self.insert(to, order);
+        if let Some(known) = self.by_id.remove(from) {
+            self.insert(to, known.order);
         }
     }
 
     /// An order has ended; the oldest ended ones beyond [`ENDED_ORDERS_MAX`] are forgotten.
     pub fn ended(&mut self, id: ClientId) {
-        self.ended.push_back(id);
+        let Some(known) = self.by_id.get_mut(&id) else { return };
+        self.ends += 1;
+        known.end = self.ends;
+        self.ended.push_back((id, self.ends));
         if self.ended.len() > ENDED_ORDERS_MAX
-            && let Some(oldest) = self.ended.pop_front()
+            && let Some((oldest, end)) = self.ended.pop_front()
+            && self.by_id.get(&oldest).is_some_and(|known| known.end == end)
         {
             self.by_id.remove(&oldest);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: usize) -> ClientId {
+        ClientId::new(&format!("order-{number}")).unwrap()
+    }
+
+    fn order() -> Order {
+        Order {
+            symbol: "BTC_USDT".to_owned(),
+            side: Side::Buy,
+            kind: None,
+            quantity: None,
+            price: None,
+            stop: None,
+            order_id: None,
+            traded: Traded::default(),
+            leaves: Decimal::default(),
+            status: '4',
+        }
+    }
+
+    /// The ended ones are few, and an open one is never forgotten, whatever its id was before.
+    #[test]
+    fn an_order_is_not_forgotten_with_the_former_one_of_its_id() {
+        let mut orders = Orders::default();
+        for number in 0..=ENDED_ORDERS_MAX {
+            orders.insert(id(number), order());
+            orders.ended(id(number));
+        }
+        assert_eq!((orders.get(&id(0)), orders.get(&id(1)).is_some()), (None, true));
+        orders.insert(id(1), order());
+        for number in 0..ENDED_ORDERS_MAX {
+            let number = 2 * ENDED_ORDERS_MAX + number;
+            orders.insert(id(number), order());
+            orders.ended(id(number));
+        }
+        assert!(orders.get(&id(1)).is_some() && orders.get(&id(2)).is_none());
+        assert_eq!(orders.by_id.len(), ENDED_ORDERS_MAX + 1);
     }
 }

@@ -76,7 +76,6 @@ pub(super) fn remember(orders: &mut Orders, report: Message<'_>) {
         (Some(original), _) => original,
         (None, _) => id,
     };
-    let was_open = orders.get(&id).is_none_or(|order| !order.has_ended());
     let traded =
         Traded { amount: decimal(14).unwrap_or_default(), average: decimal(6).unwrap_or_default() };
     let order = Order {
@@ -93,7 +92,7 @@ pub(super) fn remember(orders: &mut Orders, report: Message<'_>) {
     };
     let has_ended = order.has_ended();
     orders.insert(id, order);
-    if has_ended && was_open {
+    if has_ended {
         orders.ended(id);
     }
 }

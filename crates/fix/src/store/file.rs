@@ -136,22 +136,18 @@ impl FileStore {
         Ok(start)
     }
 
-    /// Writes a file with both numbers and the newer messages, and puts it in place of this one.
+    /// Writes a file with both numbers and the newer messages, and puts it in place of this one. In
+    /// one piece, because its thread may have others to serve: messages lie one behind the other,
+    /// with the peer's numbers in between.
     fn write_anew(&mut self, bytes_kept_max: u64) -> io::Result<()> {
-        let mut size = 0;
-        let mut newer: Vec<u64> = Vec::new();
-        for (seq, (_, length)) in self.kept.iter().rev() {
-            size += (HEAD_BYTES + PAYLOAD_BYTES_MIN + length) as u64;
-            if size > bytes_kept_max {
-                break;
-            }
-            newer.push(*seq);
-        }
+        let from_min = self.end.saturating_sub(bytes_kept_max);
+        let begin = |start: u64| start - (HEAD_BYTES + PAYLOAD_BYTES_MIN) as u64;
+        let mut places = self.kept.iter().map(|(seq, (start, _))| (*seq, begin(*start)));
+        let newer = places.find(|(_, begin)| *begin >= from_min);
+        let (first, from) = newer.unwrap_or((u64::MAX, self.end));
         let mut bytes = MAGIC.to_vec();
-        for seq in newer.iter().rev() {
-            let message = self.message(*seq)?;
-            put_record(&mut bytes, SENT, *seq, &message);
-        }
+        bytes.resize(MAGIC.len() + (self.end - from) as usize, 0);
+        self.file.read_exact_at(&mut bytes[MAGIC.len()..], from)?;
         put_record(&mut bytes, NEXT_IN, self.next_in, &[]);
         put_record(&mut bytes, NEXT_OUT, self.next_out, &[]);
         let path = self.path.with_extension("new");
@@ -160,10 +156,12 @@ impl FileStore {
         lock(&file, &path)?;
         file.write_all(&bytes)?;
         rename(&path, &self.path)?;
-        file.seek(SeekFrom::Start(0))?;
         self.file = file;
-        self.kept.clear();
-        self.recover()
+        self.end = bytes.len() as u64;
+        self.kept = self.kept.split_off(&first);
+        let moved = from - MAGIC.len() as u64;
+        self.kept.values_mut().for_each(|(start, _)| *start -= moved);
+        Ok(())
     }
 
     fn message(&self, seq: u64) -> io::Result<Vec<u8>> {
