@@ -5,7 +5,7 @@ use crate::running::{Running, config};
 use clock::Clock;
 use exchange::{Config, Limits};
 use plan::trust::Trust;
-use std::io::{Read, Write};
+use std::io::{Error, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -120,7 +120,8 @@ fn connect(address: SocketAddr, connector: Option<&Connector>) -> std::io::Resul
     upgrade_request(&mut request, NAME, "/", &key, &[]);
     connection.write_all(&request)?;
     let (mut answer, mut byte) = (Vec::new(), [0]);
-    while check_upgrade_response(&answer, &key, &[]).unwrap().is_none() {
+    // On a busy machine writes time out, and floods that come again fill the exchange's places.
+    while check_upgrade_response(&answer, &key, &[]).map_err(Error::other)?.is_none() {
         connection.read_exact(&mut byte)?;
         answer.push(byte[0]);
     }
