@@ -47,7 +47,7 @@ pub(crate) struct Link {
     /// Bytes of the upgrade and the login that the exchange has not read.
     pub opening: Vec<u8>,
     /// Frames of the exchange.
-    pub reader: MessageReader,
+    reader: MessageReader,
 }
 
 impl Link {
@@ -75,22 +75,26 @@ impl Link {
         matches!(self.phase, Phase::Open)
     }
 
-    /// Takes all `bytes` of the exchange, and calls `look` for what is in the reader as often as it
-    /// is full.
+    /// Takes all `bytes` of the exchange. Once the connection is open, calls `look` for what is in
+    /// the reader, as often as that is full. Gives whether it has opened meanwhile.
     ///
     /// # Errors
-    /// If the exchange rejects the upgrade, and those of `look`.
+    /// If the exchange rejects the upgrade or the login, and those of `look`.
     pub fn each(
         &mut self,
         mut bytes: &[u8],
-        mut look: impl FnMut(&mut Link) -> io::Result<()>,
-    ) -> io::Result<()> {
+        mut look: impl FnMut(&mut MessageReader) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let mut has_opened = false;
         while !bytes.is_empty() {
             let n = self.take(bytes)?;
             bytes = &bytes[n..];
-            look(self)?;
+            has_opened |= self.log_in()?;
+            if self.is_open() {
+                look(&mut self.reader)?;
+            }
         }
-        Ok(())
+        Ok(has_opened)
     }
 
     /// Takes the next bytes as far as there is room. Gives how many.
@@ -114,7 +118,7 @@ impl Link {
     ///
     /// # Errors
     /// The exchange's reason, if it rejects the login.
-    pub fn log_in(&mut self) -> io::Result<bool> {
+    fn log_in(&mut self) -> io::Result<bool> {
         if !matches!(self.phase, Phase::LoggingIn) {
             return Ok(false);
         }
@@ -163,16 +167,13 @@ mod tests {
     fn take(purpose: Purpose, parts: &[&[u8]]) -> io::Result<(u32, Vec<String>)> {
         let (mut link, mut opened, mut texts) = (Link::new("t", purpose), 0, Vec::new());
         for part in parts {
-            link.each(part, |link| {
-                opened += u32::from(link.log_in()?);
-                if link.is_open() {
-                    while let Some(received) = link.reader.next().map_err(io::Error::other)? {
-                        let Message::Text(text) = received.message else { continue };
-                        texts.push(String::from_utf8_lossy(text).into_owned());
-                    }
+            opened += u32::from(link.each(part, |reader| {
+                while let Some(received) = reader.next().map_err(io::Error::other)? {
+                    let Message::Text(text) = received.message else { continue };
+                    texts.push(String::from_utf8_lossy(text).into_owned());
                 }
                 Ok(())
-            })?;
+            })?);
         }
         Ok((opened, texts))
     }

@@ -30,6 +30,22 @@ pub(super) struct Order {
 }
 
 impl Order {
+    /// One of which nothing else is known: an open one.
+    pub fn seen(symbol: &str, side: Side, leaves: Decimal) -> Order {
+        Order {
+            symbol: symbol.to_owned(),
+            side,
+            kind: None,
+            quantity: None,
+            price: None,
+            stop: None,
+            order_id: None,
+            traded: Traded::default(),
+            leaves,
+            status: '0',
+        }
+    }
+
     /// Whether it can't trade any more.
     pub fn has_ended(&self) -> bool {
         matches!(self.status, '2' | '4' | '8' | 'C')
@@ -109,18 +125,7 @@ mod tests {
     }
 
     fn order() -> Order {
-        Order {
-            symbol: "BTC_USDT".to_owned(),
-            side: Side::Buy,
-            kind: None,
-            quantity: None,
-            price: None,
-            stop: None,
-            order_id: None,
-            traded: Traded::default(),
-            leaves: Decimal::default(),
-            status: '4',
-        }
+        Order { status: '4', ..Order::seen("BTC_USDT", Side::Buy, Decimal::default()) }
     }
 
     /// The ended ones are few, and an open one is never forgotten, whatever its id was before.

@@ -413,17 +413,6 @@ impl<'a> Seen<'a> {
 
     /// Its type, price and amount are unknown, and trades before this are not counted.
     fn order(&self) -> Order {
-        Order {
-            symbol: self.symbol.to_owned(),
-            side: self.side,
-            kind: None,
-            quantity: None,
-            price: None,
-            stop: None,
-            order_id: None,
-            traded: Traded::default(),
-            leaves: self.leaves,
-            status: '0',
-        }
+        Order::seen(self.symbol, self.side, self.leaves)
     }
 }

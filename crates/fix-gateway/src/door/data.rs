@@ -7,6 +7,7 @@
 
 use super::Door;
 use super::links::User;
+use super::seat::Seat;
 use crate::link::{Link, Purpose};
 use std::io;
 
@@ -16,8 +17,13 @@ const BEHIND_BYTES: usize = 256 * 1024;
 pub(super) struct DataLink {
     pub place: usize,
     pub link: Link,
-    /// Takes nothing until its client has read more.
-    pub is_paused: bool,
+}
+
+impl Seat {
+    /// Whether its client is behind.
+    pub fn is_behind(&self) -> bool {
+        self.desk.to_client.len() > BEHIND_BYTES
+    }
 }
 
 impl Door {
@@ -28,7 +34,7 @@ impl Door {
             (true, None) => {
                 let link = Link::new(&seat.token, Purpose::MarketData);
                 let place = self.links.open(User::Data(at));
-                seat.data = Some(DataLink { place, link, is_paused: false });
+                seat.data = Some(DataLink { place, link });
             }
             (false, Some(_)) => self.close_data(at),
             (true, Some(data)) if !seat.desk.market.to_exchange.is_empty() => {
@@ -39,36 +45,19 @@ impl Door {
     }
 
     pub(super) fn take_data(&mut self, at: usize, from: &[u8]) -> io::Result<usize> {
-        let now = self.now();
-        let super::Seat { desk, data: Some(DataLink { link, is_paused, .. }), .. } =
-            &mut self.seats[at]
-        else {
-            return Err(io::ErrorKind::NotConnected.into());
-        };
-        if *is_paused {
+        if self.seats[at].is_behind() {
             return Ok(0);
         }
-        let taken = link.each(from, |link| {
-            link.log_in()?;
-            match link.is_open() {
-                true => desk.market_data(&mut link.reader, now),
-                false => Ok(()),
-            }
-        });
-        if let Err(error) = taken {
+        let now = self.now();
+        let Seat { desk, data: Some(data), .. } = &mut self.seats[at] else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        if let Err(error) = data.link.each(from, |reader| desk.market_data(reader, now)) {
             self.data_gone(at);
             return Err(error);
         }
         self.settle(at, Ok(None));
         Ok(from.len())
-    }
-
-    /// Takes no more market data while the client is behind.
-    pub(super) fn pace_data(&mut self, at: usize) {
-        let super::Seat { desk, data, .. } = &mut self.seats[at];
-        if let Some(data) = data {
-            data.is_paused = desk.to_client.len() > BEHIND_BYTES;
-        }
     }
 
     /// The exchange has closed the connection.

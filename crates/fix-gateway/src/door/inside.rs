@@ -10,16 +10,16 @@ use transport::{StreamRead, Write};
 impl Door {
     /// Whether a read gives something: bytes or the end.
     #[inline]
-    pub fn is_readable(&self, place: usize) -> bool {
+    pub fn is_readable(&mut self, place: usize) -> bool {
         let Some(user) = self.links.user(place) else { return true };
         let (User::Orders(at) | User::Data(at)) = user;
-        !self.seats[at].for_exchange(user).is_empty()
+        self.seats[at].for_exchange(user).is_some_and(|out| !out.is_empty())
     }
 
     /// Whether the connection takes bytes.
     pub fn is_writable(&self, place: usize) -> bool {
         match self.links.user(place) {
-            Some(User::Data(at)) => self.seats[at].data.as_ref().is_none_or(|data| !data.is_paused),
+            Some(User::Data(at)) => !self.seats[at].is_behind(),
             _ => true,
         }
     }
@@ -31,13 +31,12 @@ impl Door {
         let (User::Orders(at) | User::Data(at)) = user;
         let seat = &mut self.seats[at];
         let stamp_ns = seat.read_ns;
-        let out = seat.for_exchange(user);
-        let n = out.len().min(into.len());
-        if n == 0 {
+        let Some(out) = seat.for_exchange(user).filter(|out| !out.is_empty()) else {
             return StreamRead::Empty;
-        }
+        };
+        let n = out.len().min(into.len());
         into[..n].copy_from_slice(&out[..n]);
-        seat.taken_by_exchange(user, n);
+        out.drain(..n);
         // It may have waited until the exchange reads.
         self.pace_client(at);
         StreamRead::Bytes { n, stamp_ns }
@@ -60,23 +59,16 @@ impl Door {
 
     fn take_replies(&mut self, at: usize, from: &[u8]) -> io::Result<usize> {
         let now = self.now();
-        let mut has_opened = false;
         let Seat { desk, link: Some(OrdersLink { link, .. }), .. } = &mut self.seats[at] else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let taken = link.each(from, |link| {
-            has_opened |= link.log_in()?;
-            match link.is_open() {
-                true => desk.exchange(&mut link.reader, now),
-                false => Ok(()),
+        match link.each(from, |reader| desk.exchange(reader, now)) {
+            Ok(true) => self.seat_is_open(at),
+            Ok(false) => {}
+            Err(error) => {
+                self.link_gone(at);
+                return Err(error);
             }
-        });
-        if let Err(error) = taken {
-            self.link_gone(at);
-            return Err(error);
-        }
-        if has_opened {
-            self.seat_is_open(at);
         }
         self.settle(at, Ok(None));
         Ok(from.len())
@@ -84,16 +76,18 @@ impl Door {
 
     /// The exchange has ended its side of the connection: the session's side ends too.
     pub fn ended(&mut self, place: usize) {
-        match self.links.user(place) {
-            None => {}
-            Some(User::Orders(at)) => self.link_gone(at),
-            Some(User::Data(at)) => self.data_gone(at),
-        }
+        let user = self.links.user(place);
+        self.gone(user);
     }
 
     /// The exchange has removed the connection.
     pub fn removed(&mut self, place: usize) {
-        match self.links.removed(place) {
+        let user = self.links.removed(place);
+        self.gone(user);
+    }
+
+    fn gone(&mut self, user: Option<User>) {
+        match user {
             None => {}
             Some(User::Orders(at)) => self.link_gone(at),
             Some(User::Data(at)) => self.data_gone(at),

@@ -86,23 +86,8 @@ impl Seat {
         self.client.as_ref().is_some_and(|client| client.closes_at_ns.is_some())
     }
 
-    /// Bytes that wait for the exchange on one of its connections.
-    pub fn for_exchange(&self, user: User) -> &[u8] {
-        let (link, out) = match user {
-            User::Orders(_) => (self.link.as_ref().map(|link| &link.link), &self.desk.to_exchange),
-            User::Data(_) => {
-                (self.data.as_ref().map(|data| &data.link), &self.desk.market.to_exchange)
-            }
-        };
-        match link {
-            Some(link) if !link.opening.is_empty() => &link.opening,
-            Some(link) if link.is_open() => out,
-            _ => &[],
-        }
-    }
-
-    /// Takes them away.
-    pub fn taken_by_exchange(&mut self, user: User, n: usize) {
+    /// Bytes that wait for the exchange on one of its connections; `None`: none may be sent now.
+    pub fn for_exchange(&mut self, user: User) -> Option<&mut Vec<u8>> {
         let (link, out) = match user {
             User::Orders(_) => {
                 (self.link.as_mut().map(|link| &mut link.link), &mut self.desk.to_exchange)
@@ -111,10 +96,11 @@ impl Seat {
                 (self.data.as_mut().map(|data| &mut data.link), &mut self.desk.market.to_exchange)
             }
         };
-        match link {
-            Some(link) if !link.opening.is_empty() => link.opening.drain(..n),
-            _ => out.drain(..n),
-        };
+        match link? {
+            link if !link.opening.is_empty() => Some(&mut link.opening),
+            link if link.is_open() => Some(out),
+            _ => None,
+        }
     }
 }
 
@@ -138,7 +124,6 @@ impl Door {
         self.tell_exchange(at);
         self.settle_data(at);
         self.flush_client(at);
-        self.pace_data(at);
     }
 
     /// The exchange shall read what waits for it.
@@ -154,7 +139,6 @@ impl Door {
     pub(super) fn writable(&mut self, id: StreamId) {
         if let Some(Owner::Client(at)) = self.owners.get(&id).copied() {
             self.flush_client(at);
-            self.pace_data(at);
         }
     }
 
