@@ -16,7 +16,7 @@
 //!
 //! Source of the rules: FIX 4.4, volume 2, "FIX Session-level Test Cases and Expected Behaviors".
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod dictionary;

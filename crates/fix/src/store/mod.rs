@@ -1,6 +1,10 @@
 //! The memory of a session: both sequence numbers, and the messages that it may have to send again.
 
 mod file;
+mod record;
+// A mapping.
+#[allow(unsafe_code)]
+mod segment;
 
 pub use file::{FILE_BYTES_MAX, FileStore};
 

@@ -1,6 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 use std::fs;
+use std::path::Path;
+use testing::{small_disk, test_name};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -36,39 +38,54 @@ fn seen(store: &mut impl Store) -> Seen {
     (store.next_out(), store.next_in(), messages)
 }
 
+/// A store that finds these bytes: what it says. It must go on from there.
+fn opened(bytes: &[u8]) -> Seen {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store");
+    fs::write(&path, bytes).expect("a copy");
+    let mut store = FileStore::with_limit(&path, 4000).expect("a store");
+    let found = seen(&mut store);
+    apply(&mut store, &Step::NextIn(7));
+    drop(store);
+    let again = seen(&mut FileStore::open(&path).expect("again"));
+    assert_eq!(again, (found.0, 7, found.2.clone()));
+    found
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(testing::cases(4)))]
 
-    /// The process may end within any write: what was complete before is there.
+    /// The process may end within any write: what was complete before is there. Bytes of a record
+    /// come in any order to the file, and files of earlier versions end with the last one.
     #[test]
     fn a_file_cut_at_any_byte_is_the_store_before_the_cut_record(steps in steps()) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("store");
-        let mut store = FileStore::open(&path).expect("a store");
+        let mut store = FileStore::with_limit(&path, 4000).expect("a store");
         let mut model = MemoryStore::default();
-        // The file's size after each step since the last reset, and what it held.
-        let mut history = vec![(store_bytes(&path), seen(&mut model))];
         for step in &steps {
+            let (start, before) = (store.end(), seen(&mut model));
             apply(&mut store, step);
             apply(&mut model, step);
-            prop_assert_eq!(seen(&mut store), seen(&mut model));
+            let after = seen(&mut model);
+            prop_assert_eq!(&seen(&mut store), &after);
             if matches!(step, Step::Reset) {
-                history.clear();
+                continue;
             }
-            history.push((store_bytes(&path), seen(&mut model)));
-        }
-        drop(store);
-        let bytes = fs::read(&path).expect("bytes");
-        let cut_path = folder.path().join("cut");
-        for cut in history[0].0..=bytes.len() {
-            fs::write(&cut_path, &bytes[..cut]).expect("a copy");
-            let mut store = FileStore::open(&cut_path).expect("a cut store");
-            let whole = history.iter().rev().find(|(size, _)| *size <= cut);
-            prop_assert_eq!(&seen(&mut store), &whole.expect("a state before").1, "cut at {}", cut);
-            // And it goes on from there.
-            apply(&mut store, &Step::NextIn(7));
-            drop(store);
-            prop_assert_eq!(FileStore::open(&cut_path).expect("again").next_in(), 7);
+            let bytes = fs::read(&path).expect("bytes");
+            let end = store.end();
+            for cut in start..end {
+                prop_assert_eq!(&opened(&bytes[..cut]), &before, "ends at {}", cut);
+                let mut first = bytes.clone();
+                first[cut..].fill(0);
+                // A record may end with zeros.
+                let is_whole = bytes[cut..end].iter().all(|byte| *byte == 0);
+                let either = if is_whole { &after } else { &before };
+                prop_assert_eq!(&opened(&first), either, "zeros from {}", cut);
+                let mut last = bytes.clone();
+                last[start..=cut].fill(0);
+                prop_assert_eq!(&opened(&last), &before, "zeros up to {}", cut);
+            }
         }
     }
 
@@ -83,10 +100,6 @@ proptest! {
             Err(error) => prop_assert!(error.to_string().contains("no message store")),
         }
     }
-}
-
-fn store_bytes(path: &std::path::Path) -> usize {
-    fs::metadata(path).expect("a file").len() as usize
 }
 
 /// Two exchanges with one folder would both append.
@@ -113,7 +126,7 @@ fn a_full_file_keeps_numbers_and_newer_messages() {
     for n in 0..100u8 {
         store.set_next_in(u64::from(n) + 5).expect("a number");
         store.sent(&[n; 100]).expect("a message");
-        assert!(store_bytes(&path) <= 4000);
+        assert!(folder_bytes(folder.path()) <= 4000);
     }
     let before = seen(&mut store);
     assert_eq!((before.0, before.1), (101, 104));
@@ -121,5 +134,82 @@ fn a_full_file_keeps_numbers_and_newer_messages() {
     assert_eq!(newest, &(100, vec![99; 100]));
     assert!(before.2.len() > 10 && before.2.len() < 40, "{} messages", before.2.len());
     drop(store);
-    assert_eq!(seen(&mut FileStore::open(&path).expect("again")), before);
+    let again = seen(&mut FileStore::with_limit(&path, 4000).expect("again"));
+    assert_eq!(again, before);
+    // Longer than half the limit: not sent, and the store is as before.
+    let mut store = FileStore::with_limit(&path, 4000).expect("again");
+    store.sent(&[1; 3000]).expect_err("no file has room");
+    assert_eq!((store.next_out(), store.next_in()), (101, 104));
+    store.sent(&[1; 100]).expect("the next one has");
+}
+
+fn folder_bytes(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).expect("a folder");
+    files.map(|file| file.expect("a file").metadata().expect("its size").len()).sum()
+}
+
+/// A page of the file without a place on the disk would end the process when it is written.
+#[test]
+fn a_store_on_a_full_disk_uses_what_it_has_reserved_and_then_says_so() {
+    const DISK_BYTES: u64 = FILE_BYTES_MAX + (FILE_BYTES_MAX >> 2);
+    let name = test_name!(a_store_on_a_full_disk_uses_what_it_has_reserved_and_then_says_so);
+    small_disk::on(DISK_BYTES, &name, |folder| {
+        let path = folder.join("store.fix");
+        let mut store = FileStore::open(&path).expect("a store");
+        let rest = folder.join("rest");
+        fs::write(&rest, vec![1; DISK_BYTES as usize]).expect_err("a full disk");
+        let error = std::iter::repeat_with(|| store.sent(&[7; 10_000])).find_map(Result::err);
+        let error = error.expect("no room for another file");
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+        assert!(error.to_string().contains("cannot reserve"), "{error}");
+        let sent = FILE_BYTES_MAX / 2 / 10_100;
+        assert!(store.next_out() > sent, "{}", store.next_out());
+        let before = seen(&mut store);
+        fs::remove_file(&rest).expect("the rest");
+        store.sent(&[8; 10_000]).expect("room again");
+        drop(store);
+        let after = seen(&mut FileStore::open(&path).expect("again"));
+        assert_eq!((after.0, after.1), (before.0 + 1, before.1));
+        assert_eq!(after.2.last(), Some(&(before.0, vec![8; 10_000])));
+    });
+}
+
+/// The process may end between two of the calls that put a new file in its place: `turn_over` and
+/// `reset` at each of them.
+#[test]
+fn an_end_between_two_renames_loses_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let open = || FileStore::with_limit(&at("store.fix"), 1000).expect("a store");
+    let mut store = open();
+    // The second file has begun, and the present one is full.
+    while !at("store.older").exists() || store.end() < 450 {
+        store.sent(&[7; 20]).expect("a message");
+        store.set_next_in(store.next_out() + 10).expect("a number");
+    }
+    let before = seen(&mut store);
+    drop(store);
+
+    fs::write(at("store.new"), "half a file, or another one").expect("a file");
+    assert_eq!(seen(&mut open()), before);
+    // Between the renames of `turn_over`: older messages are gone, as after it.
+    fs::rename(at("store.fix"), at("store.older")).expect("the first rename");
+    let mut store = open();
+    let (next_out, next_in, messages) = seen(&mut store);
+    assert_eq!((next_out, next_in), (before.0, before.1));
+    assert!(!messages.is_empty() && before.2.ends_with(&messages));
+    while !at("store.older").exists() {
+        store.sent(&[8; 20]).expect("a message");
+    }
+    let older = fs::read(at("store.older")).expect("a file");
+
+    // `reset` has not removed the older file.
+    store.reset().expect("a store that works");
+    drop(store);
+    fs::write(at("store.older"), older).expect("a file");
+    let mut store = open();
+    assert_eq!(seen(&mut store), (1, 1, Vec::new()));
+    store.sent(&[9; 20]).expect("a message");
+    drop(store);
+    assert_eq!(seen(&mut open()), (2, 1, vec![(1, vec![9; 20])]));
 }
