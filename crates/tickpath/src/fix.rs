@@ -139,7 +139,7 @@ fn login(tokens: &Tokens, logon: &fix_gateway::Logon) -> Option<Login> {
 
 /// The counts as an exchange's last line has them.
 pub(crate) fn as_json(counts: &SharedCounts) -> Value {
-    let counts: Counts = *counts.lock().unwrap_or_else(PoisonError::into_inner);
+    let counts: Counts = counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
     json!({
         "connections": counts.connections,
         "logons": counts.logons,
@@ -149,6 +149,7 @@ pub(crate) fn as_json(counts: &SharedCounts) -> Value {
             "failed_logins": counts.failed_logins,
             "duplicate_logons": counts.duplicate_logons,
             "unavailable": counts.unavailable,
+            "unavailable_because": counts.unavailable_because,
             "slow_readers": counts.slow_readers,
         },
     })

@@ -57,8 +57,8 @@ impl Door {
                 self.forget_waiting(id);
             }
             Ok(at) => self.connect(id, at, &login, logon.cancels_on_disconnect),
-            Err(_) => {
-                self.counts.unavailable += 1;
+            Err(error) => {
+                self.counts.failed(&error);
                 self.forget_waiting(id);
             }
         }
@@ -79,7 +79,8 @@ impl Door {
             return Ok(*at);
         }
         if self.seats.len() >= SESSIONS_MAX || name.len() > FILE_NAME_BYTES_MAX {
-            return Err(io::ErrorKind::QuotaExceeded.into());
+            let why = format!("{name}: more than {SESSIONS_MAX} sessions, or too long a name");
+            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, why));
         }
         let path = self.settings.store.join(&name);
         let names = (self.settings.comp_id.as_str(), logon.sender.as_str());

@@ -70,8 +70,8 @@ impl Door {
     /// Tells the client that its subscriptions have ended.
     fn end_data(&mut self, at: usize) {
         let now = self.now();
-        if self.seats[at].desk.market_data_gone(now).is_err() {
-            self.counts.unavailable += 1;
+        if let Err(error) = self.seats[at].desk.market_data_gone(now) {
+            self.counts.failed(&error);
             self.client_gone(at);
         }
     }

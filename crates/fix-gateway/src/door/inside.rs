@@ -66,7 +66,7 @@ impl Door {
             Ok(true) => self.seat_is_open(at),
             Ok(false) => {}
             Err(error) => {
-                self.link_gone(at);
+                self.link_gone(at, &error);
                 return Err(error);
             }
         }
@@ -89,7 +89,10 @@ impl Door {
     fn gone(&mut self, user: Option<User>) {
         match user {
             None => {}
-            Some(User::Orders(at)) => self.link_gone(at),
+            Some(User::Orders(at)) => {
+                let why = "the exchange closed the connection before it answered the login";
+                self.link_gone(at, &io::Error::other(why));
+            }
             Some(User::Data(at)) => self.data_gone(at),
         }
     }

@@ -92,7 +92,7 @@ impl Default for Limits {
 }
 
 /// Counts of the door.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Clients that were accepted.
     pub connections: u64,
@@ -106,10 +106,20 @@ pub struct Counts {
     pub failed_logins: u64,
     /// Logons of a session that was connected: case 1S.b.
     pub duplicate_logons: u64,
-    /// Logons that the exchange or the store failed.
+    /// Logons and sessions that the exchange or the store failed.
     pub unavailable: u64,
+    /// Why the first of these failed.
+    pub unavailable_because: Option<String>,
     /// Clients cut off because they took no bytes.
     pub slow_readers: u64,
+}
+
+impl Counts {
+    /// The exchange or the store has failed a client.
+    fn failed(&mut self, why: &io::Error) {
+        self.unavailable += 1;
+        self.unavailable_because.get_or_insert_with(|| why.to_string());
+    }
 }
 
 /// The owner of a client's stream.
@@ -173,7 +183,7 @@ impl Door {
 
     /// Its counts so far.
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.counts.clone()
     }
 
     /// Takes what the clients have sent. With `rests` it asks the kernel which of them did. Gives

@@ -116,8 +116,8 @@ impl Door {
                 }
             }
             // The store failed: nothing more may be sent in this session.
-            Err(_) => {
-                self.counts.unavailable += 1;
+            Err(error) => {
+                self.counts.failed(&error);
                 self.client_gone(at);
             }
         }
@@ -202,11 +202,11 @@ impl Door {
 
     /// The exchange has closed the session's connection, or rejects its login. The client must log
     /// on again.
-    pub(super) fn link_gone(&mut self, at: usize) {
+    pub(super) fn link_gone(&mut self, at: usize, why: &io::Error) {
         let Some(link) = self.seats[at].link.take() else { return };
         self.links.close(link.place);
         if let Some(id) = self.seats[at].awaited_by.take() {
-            self.counts.unavailable += 1;
+            self.counts.failed(why);
             self.forget_waiting(id);
         }
         let now = self.now();

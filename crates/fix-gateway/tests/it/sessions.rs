@@ -113,6 +113,23 @@ fn a_connection_without_an_authentic_logon_gets_no_answer() {
     assert_eq!((counts.no_logon, counts.failed_logins, counts.logons), (2, 2, 0));
 }
 
+/// The exchange's last line says why, and not only how many.
+#[test]
+fn a_session_without_a_store_is_closed_and_the_reason_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("fund@FUND.fix"), "a letter to somebody").unwrap();
+    let running = Running::start(folder.path());
+    for _ in 0..2 {
+        let mut client = connect(&running, "FUND", "fund", Default::default());
+        assert_eq!(client.next(), Err("closed".to_owned()));
+    }
+    log_on(&running, "OTHER", "fund").ask(&limit("a", 1, "2")).has("150=0");
+    let counts = running.stop();
+    assert_eq!((counts.unavailable, counts.logons), (2, 1));
+    let because = counts.unavailable_because.unwrap();
+    assert!(because.contains("fund@FUND.fix is no message store"), "{because}");
+}
+
 #[test]
 fn an_exchange_that_stops_logs_its_clients_out() {
     let folder = tempfile::tempdir().unwrap();

@@ -99,7 +99,7 @@ impl Running {
     pub fn stop_both(mut self) -> (Counts, exchange::Counts) {
         self.stop.store(true, Ordering::Relaxed);
         let exchange = self.exchange.take().unwrap().join().unwrap();
-        (*self.counts.lock().unwrap(), exchange)
+        (self.counts.lock().unwrap().clone(), exchange)
     }
 }
 
