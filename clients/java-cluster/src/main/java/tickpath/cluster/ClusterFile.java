@@ -17,11 +17,11 @@ import tickpath.shared.PlanKeys;
  *
  * @param members by number, from 0
  * @param engine null if the members have none
- * @param heartbeatTimeoutNs without a sign of its leader for so long, a member calls an election
- * @param electionTimeoutNs a candidate waits up to half of it, at random, and so long for votes
+ * @param heartbeatTimeoutNs time without a heartbeat after which a member calls an election
+ * @param electionTimeoutNs wait for votes; before it stands, a candidate waits up to half of it
  * @param durable whether a member counts a command only once its disk has it
- * @param delayNs a gateway passes each reply on so much later
- * @param jitterNs and by a random time below this
+ * @param delayNs time by which a gateway delays each reply
+ * @param jitterNs a random time below this is added to it
  * @param parent the process whose end ends this one; 0: none
  */
 record ClusterFile(

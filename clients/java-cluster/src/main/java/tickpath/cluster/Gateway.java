@@ -19,7 +19,7 @@ final class Gateway implements AutoCloseable {
     private static final ByteOrder LITTLE = ByteOrder.LITTLE_ENDIAN;
     private static final int MASK = Messages.WINDOW - 1;
 
-    /** Without a reply for so long, all commands without one are sent again. */
+    /** Time without a reply after which all commands that lack one are sent again. */
     private static final long RESEND_NS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private static final long KEEP_ALIVE_NS = TimeUnit.SECONDS.toNanos(1);

@@ -218,7 +218,7 @@ public final class Main {
             closed.countDown();
         }
         if (byItself.get()) {
-            err.println("java-cluster: member " + number + " has ended: what it said above is why, or it was told to");
+            err.println("java-cluster: member " + number + " has ended: see the lines above, or ClusterTool did it");
             return ExitStatus.INCOMPLETE;
         }
         return ExitStatus.COMPLETE;

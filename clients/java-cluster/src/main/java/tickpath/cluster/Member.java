@@ -34,7 +34,7 @@ final class Member implements AutoCloseable {
     /** As often as 20 times in the time of an election, candidates say how they stand. */
     private static final int STATUSES_PER_ELECTION = 20;
 
-    /** A gateway without a sign of life for so long loses its session, not its replies. */
+    /** A gateway that is silent for longer loses its session, not its replies. */
     private static final long SESSION_TIMEOUT_SECONDS = 10;
 
     private final ClusterFile cluster;

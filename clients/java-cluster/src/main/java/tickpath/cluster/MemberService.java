@@ -21,7 +21,7 @@ abstract class MemberService implements ClusteredService {
 
     private static final int FRAGMENTS_PER_POLL = 10;
 
-    /** A gateway whose stream has no room for so many tries gets no reply until it asks again. */
+    /** Tries to send a reply. Without room then, the gateway gets none until it asks again. */
     private static final int SEND_TRIES_MAX = 3;
 
     protected final int member;

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
  * <p>See docs/METHODOLOGY.md, "Two zones".
  */
 final class PlantedDistance {
-    /** A parked thread wakes up to so much too late. */
+    /** A parked thread wakes up to this much too late. */
     private static final long NEAR_NS = TimeUnit.MICROSECONDS.toNanos(200);
 
     private final long delayNs;
@@ -25,8 +25,8 @@ final class PlantedDistance {
     /**
      * A distance.
      *
-     * @param delayNs each reply arrives so much later
-     * @param jitterNs and by a random time below this
+     * @param delayNs time by which each reply arrives later
+     * @param jitterNs a random time below this is added to it
      */
     PlantedDistance(final long delayNs, final long jitterNs) {
         this.delayNs = delayNs;

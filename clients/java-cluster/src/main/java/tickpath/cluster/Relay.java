@@ -24,7 +24,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 final class Relay implements AutoCloseable {
     private static final ByteOrder LITTLE = ByteOrder.LITTLE_ENDIAN;
 
-    /** A frame of the crate replica: its body's length, the body's begin, and the first kind. */
+    /** A frame of the crate replica: length of its body, where that begins, and the first kind. */
     private static final int FRAME_LENGTH = 0;
 
     private static final int FRAME_BODY = 8;
@@ -35,7 +35,7 @@ final class Relay implements AutoCloseable {
 
     private static final long KEEP_ALIVE_NS = TimeUnit.SECONDS.toNanos(1);
 
-    /** For the first frame, for a session, for room, for a reply. */
+    /** Longest wait for the first frame, a session, room, or a reply. */
     private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(5);
 
     private static final int SPINS = 100;
@@ -113,7 +113,7 @@ final class Relay implements AutoCloseable {
             }
             if (now - progressNs > PATIENCE_NS || now - roomNs > PATIENCE_NS) {
                 throw new IOException("the cluster has taken nothing for "
-                        + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NS) + " s: has it a leader?");
+                        + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NS) + " s: do most of its members run?");
             }
             idle(work);
         }
@@ -159,7 +159,7 @@ final class Relay implements AutoCloseable {
         final long begin = System.nanoTime();
         while (!hasFirstFrame()) {
             if (mustStop || System.nanoTime() - begin > PATIENCE_NS) {
-                throw new IOException("it has not said who it is within "
+                throw new IOException("no exchange has sent its first frame within "
                         + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NS) + " s");
             }
             idle.idle(read());
