@@ -19,7 +19,7 @@ use std::time::SystemTime;
 /// Largest drift between the client's clock and the kernel's, as a share of the time since the
 /// start. Disturbances are extended by it on both sides.
 const DRIFT_SHARE: f64 = 20e-6;
-/// Assumed length of a page fault, ns, because the kernel reports only its begin.
+/// Assumed length of a page fault, ns, because the kernel reports only its start.
 pub const FAULT_NS: u64 = 5_000;
 
 /// The series of undisturbed messages.

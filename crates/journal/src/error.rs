@@ -87,7 +87,7 @@ pub enum JournalError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Offset from its begin.
+        /// Offset from its start.
         byte: u64,
         /// The input that should be there.
         sequence: u64,

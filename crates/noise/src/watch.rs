@@ -18,7 +18,7 @@ const RING_BYTES: usize = 256 << 10;
 pub enum DisturbanceKind {
     /// It was off its core, voluntarily or not.
     Switch,
-    /// It faulted in user mode. The kernel reports the begin of a fault, not its end: start and end
+    /// It faulted in user mode. The kernel reports the start of a fault, not its end: start and end
     /// are equal.
     Fault,
 }

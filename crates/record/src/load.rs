@@ -73,7 +73,7 @@ impl KernelStamped {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Outage {
-    /// When the client gave up the connection, ns after the begin of the measured part.
+    /// When the client gave up the connection, ns after the start of the measured part.
     pub lost_ns: u64,
     /// From the last answer before to the first answer after, ns; from tick to tick for a trader
     /// that follows a feed. Without any after it, to the end of the run.

@@ -37,7 +37,7 @@ struct Connection {
     session: Session,
 }
 
-/// The begin of a saved member; the register and the connection's rest follow.
+/// The start of a saved member; the register and the connection's rest follow.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     version: u32,
@@ -64,7 +64,7 @@ fn damaged(what: &str) -> StoreError {
 }
 
 impl Member {
-    /// A member whose copy is in the directory `path`. The cluster's log comes from its begin.
+    /// A member whose copy is in the directory `path`. The cluster's log comes from its start.
     ///
     /// # Errors
     /// The directory can't be opened.

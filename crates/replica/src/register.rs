@@ -28,7 +28,7 @@ impl RegisterReader {
     }
 
     /// Appends frames with the lines that are new since the last call, at the first call all of
-    /// them. A register that has become shorter is shipped from its begin.
+    /// them. A register that has become shorter is shipped from its start.
     ///
     /// # Errors
     /// The system's.

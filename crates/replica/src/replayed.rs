@@ -64,7 +64,7 @@ impl ReplayedStore {
         if (place.log.is_some() && disk.log() != place.log) || is_behind {
             return Err(StoreError(format!(
                 "the copy in {} goes to record {had}, and the cluster's snapshot to record {}: start the \
-                 member with an empty directory, and it reads the cluster's log from its begin",
+                 member with an empty directory, and it reads the cluster's log from its start",
                 path.display(),
                 place.next
             )));

@@ -125,7 +125,7 @@ pub struct Shipper {
 }
 
 impl Shipper {
-    /// Starts to ship a journal. `place` is called at the begin of each lasting thread.
+    /// Starts to ship a journal. `place` is called at the start of each lasting thread.
     ///
     /// # Errors
     /// The system starts no thread.

@@ -173,7 +173,7 @@ impl Register {
     /// Writes what is not in the file yet.
     fn write(&mut self, directory: &Path) -> io::Result<()> {
         match &self.file {
-            // At its place, as another try may have written the begin of it.
+            // At its place, as another try may have written the start of it.
             Some((file, length)) => file.write_all_at(&self.bytes[*length..], *length as u64),
             None => {
                 let file = publish(directory, register::NAME, &self.bytes)?;

@@ -9,7 +9,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// Without a terminal a line of progress is at least this much later than the one before it, or
-/// than the begin. What takes less time ends without one.
+/// than the start. What takes less time ends without one.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Columns where the terminal doesn't say.
@@ -63,7 +63,7 @@ impl Listener for Lines {
     }
 }
 
-/// A line for the begin of a part of a run.
+/// A line for the start of a part of a run.
 fn line(progress: &Progress<'_>) -> Option<String> {
     let Progress::Part(part) = progress else { return None };
     let left = report::duration(part.seconds_left);

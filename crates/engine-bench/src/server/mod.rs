@@ -89,7 +89,7 @@ pub(crate) struct Burner {
 }
 
 impl Burner {
-    /// Takes `burn_ns` as measured from outside: the end of the first reading and the begin of the
+    /// Takes `burn_ns` as measured from outside: the end of the first reading and the start of the
     /// last one are inside the measured time.
     pub(crate) fn new(clock: Clock, burn_ns: u64) -> Burner {
         Burner { clock, spin_ns: burn_ns.saturating_sub(2 * clock.cost_ns()) }

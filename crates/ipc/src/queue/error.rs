@@ -60,14 +60,14 @@ pub enum QueueError {
 
     /// A block has content that no writer writes.
     #[error(
-        "{} is damaged at byte {byte}: {what}; something else changed it, or it is the result of a \
-         power failure left; what stands before can be read, blocks behind by opening a reader at \
-         a sequence in them, and a new queue be started", block.display()
+        "{} is damaged at byte {byte}: {what}; a power failure left it so, or another program \
+         changed it; messages before can be read; for those in later blocks open a reader at a \
+         sequence in them, or start a new queue", block.display()
     )]
     Damaged {
         /// The file.
         block: PathBuf,
-        /// Offset from its begin.
+        /// Offset from its start.
         byte: usize,
         /// The fault.
         what: &'static str,

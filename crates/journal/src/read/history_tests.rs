@@ -70,7 +70,7 @@ fn every_input_comes_with_its_place_and_the_client_id_of_its_order() {
 }
 
 /// A snapshot at the end, which a replay begins with, hides nothing; one before which segments were
-/// removed is the begin.
+/// removed is the start.
 #[test]
 fn it_begins_with_the_oldest_state_that_is_left() {
     let place = tempfile::tempdir().unwrap();

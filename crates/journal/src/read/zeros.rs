@@ -25,7 +25,7 @@ pub(crate) fn skip(source: &mut impl BufRead, records_max: u64) -> io::Result<u6
     Ok(records as u64)
 }
 
-/// Number of whole records of zeros at the begin of the bytes.
+/// Number of whole records of zeros at the start of the bytes.
 fn zero_records(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<BLOCK_BYTES>();
     let whole = blocks.iter().take_while(|block| **block == ZEROS).count() * BLOCK_RECORDS;

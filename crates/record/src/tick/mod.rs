@@ -371,6 +371,6 @@ pub struct CoreLoss {
     pub core: Option<usize>,
     /// Its begin relative to the path's begin, ns; below 0 if earlier.
     pub from_ns: i64,
-    /// Its length, ns; 0 for a page fault, because the kernel reports only the begin.
+    /// Its length, ns; 0 for a page fault, because the kernel reports only the start.
     pub length_ns: u64,
 }

@@ -1,5 +1,5 @@
 //! A cluster's member that is killed anywhere, and gets the cluster's log again from its last
-//! snapshot, an earlier one, or the begin. It replies as one that was never killed, and its copy is
+//! snapshot, an earlier one, or the start. It replies as one that was never killed, and its copy is
 //! the same.
 
 use crate::session::{content, name};
@@ -213,7 +213,7 @@ proptest! {
         let ends: Vec<usize> = ends.chain([messages.len()]).collect();
         let mut kills = kills.iter();
         for end in ends {
-            // From the begin without a snapshot.
+            // From the start without a snapshot.
             let mut again = match from {
                 0 => Member::open(&killed, options()).unwrap(),
                 from => Member::restore(&killed, options(), &saved[from]).unwrap(),

@@ -1,5 +1,5 @@
 //! Whether requests and answers of several clients could come from one plain book: whether there is
-//! an order of the requests, each between its begin and its end, in which that book gives the same
+//! an order of the requests, each between its start and its end, in which that book gives the same
 //! answers (linearizability). The search is that of the crate `todc-utils`, by the algorithm of
 //! Wing, Gong and Lowe. The book knows nothing of the engine.
 
