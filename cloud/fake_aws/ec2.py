@@ -181,7 +181,7 @@ def _start(instance: Any) -> None:
 
 
 def describe_instances(self: Any) -> Any:
-    """AWS lists an instance only a while after it was launched: here, after so many questions."""
+    """AWS lists an instance only a while after its launch: here, after `lag_describes` calls."""
     asked = self._get_param("InstanceIds", [])
     if WORLD.lag_describes and (hidden := [known for known in asked if _lags(known)]):
         raise EC2ClientError(

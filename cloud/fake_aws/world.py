@@ -79,12 +79,12 @@ class World:
         self.ram = Ram(self)
         self.addresses: list[str] | None = None  # a pool; None: moto's own
         self.no_capacity: dict[tuple[str, str], str] = {}  # (type, market) -> error code
-        self.throttle: dict[str, int] = {}  # action -> so many more calls are throttled
-        self.lag_describes = 0  # a new instance is in no answer to so many DescribeInstances
+        self.throttle: dict[str, int] = {}  # action -> number of next calls to throttle
+        self.lag_describes = 0  # calls of DescribeInstances before a new instance is listed
         self.described: dict[str, int] = {}  # instance -> such answers so far
         self.errors: dict[str, list[str]] = {}  # action -> codes of its next answers
         self.lasting: dict[str, str] = {}  # request of the SDK -> code of its repetitions, too
-        self.lost: dict[str, int] = {}  # action -> so many answers are lost after it was done
+        self.lost: dict[str, int] = {}  # action -> number of answers to lose after it was done
         self.quota_vcpus = 1000.0
         self.calls: list[str] = []
         self.draw_latency_us = self._draw_latency_us

@@ -39,7 +39,7 @@ def status(url, path, **headers):
 
 
 def events(response, count):
-    """Data of so many events, or all until the end."""
+    """Data of `count` events, or all until the end."""
     found = []
     for line in response:
         if line.startswith(b"event: end"):

@@ -102,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     verb.add_argument(
         "--again", type=dollars, metavar="DOLLARS",
-        help="with --watch and --apply: hunt again for at most so much when a place has moved",
+        help="with --watch and --apply: budget of a new hunt when a place has moved",
     )  # fmt: skip
     verb.add_argument("--apply", action="store_true", help="do it")
     verb.add_argument("--dry-run", action="store_true", help="simulate: expected error and cost")

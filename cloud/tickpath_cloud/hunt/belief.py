@@ -86,7 +86,7 @@ def _solve(names: list[str], weights: np.ndarray, values: np.ndarray, prior: Pri
 
 
 def gain(belief: Belief, best: float, places: int, blocks: int) -> float:
-    """Expected further reduction of log latency by so many new places with `blocks` each.
+    """Expected further reduction of log latency by `places` new ones with `blocks` each.
 
     A new place counts as what would be believed of it, not as what it is: it can win only by what
     is seen of it.

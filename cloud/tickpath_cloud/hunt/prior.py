@@ -28,7 +28,7 @@ PUBLISHED = 0.15  # spread; see Settings.spread
 
 @dataclass(frozen=True)
 class Own:
-    """Standard deviations of log latency, from so many hunts and places."""
+    """Standard deviations of log latency, and how many hunts and places they come from."""
 
     prior: Prior
     hunts: int

@@ -116,7 +116,7 @@ class Watch:
         self.show(", ".join([*said, *(f"{arm}: {why}" for arm, why in failed.items())]))
 
     def moved(self, arms: list[str], share: float, looks: int) -> list[Change]:
-        """Looks whenever a place has so many new blocks: fewer looks, narrower intervals."""
+        """Looks after every `BLOCKS_MIN` blocks of a place: fewer looks, narrower intervals."""
         found = []
         for arm in arms:
             watched = [

@@ -140,7 +140,7 @@ class Runner:
                              f"{self.directory}/ansible.log")  # fmt: skip
         if len(alive) > HOSTS_MAX:
             raise CloudError(f"{len(alive)} hosts answer; a mesh takes at most {HOSTS_MAX}, "
-                             "because Ansible reaches so many at once")  # fmt: skip
+                             "because Ansible reaches that many at once")  # fmt: skip
         planned = timetable.rounds(alive, asked.scope, asked.hub, asked.seed)
         wanted = [pair for pairs in planned for pair in pairs]
         done: dict[Pair, Measured] = {}

@@ -1,4 +1,4 @@
-"""How many hosts a stack of the template `hosts` may have, and its text for so many."""
+"""How many hosts a stack of the template `hosts` may have, and its text for that number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINES = re.compile(r"^  (?:Static)?[A-Z][a-z]+001: .*\n", re.MULTILINE)
 
 
 def repeated(text: str, hosts: int, multicast: str) -> str:
-    """The template for so many hosts: the lines of the first one, for each with its number."""
+    """The template with the lines of the first host repeated for each, with its number."""
     found = _LINES.findall(text)
     ours = [line for line in found if line.startswith("  Static") == (multicast == STATIC)]
     more = [line.replace("001", f"{n:03}") for n in range(2, hosts + 1) for line in ours]

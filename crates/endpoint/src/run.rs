@@ -232,7 +232,7 @@ impl<'a> Probing<'a> {
         all.chain(several.flat_map(own)).collect()
     }
 
-    /// Probes for so long. Returns why it ended before that.
+    /// Probes for `seconds`. Returns why it ended before that.
     fn probe_for(&mut self, seconds: f64, tally: &mut Tally<'_>) -> Option<String> {
         let end_ns = self.tools.timed.clock.now_ns() + (seconds * 1e9) as u64;
         while self.pace.next_ns < end_ns && !self.tools.timed.is_stopped() {

@@ -31,7 +31,7 @@ pub struct EntryCounts {
 }
 
 impl EntryHold {
-    /// A hold of so many ns, at most [`ENTRY_HOLD_NS_MAX`].
+    /// A hold of `hold_ns`, at most [`ENTRY_HOLD_NS_MAX`].
     pub fn new(hold_ns: u64) -> EntryHold {
         let hold_ns = hold_ns.min(ENTRY_HOLD_NS_MAX);
         EntryHold { hold_ns, latest_ns: 0, counts: EntryCounts::default() }

@@ -30,7 +30,7 @@ pub fn smallest_hold(last_ns: &mut [Option<u64>], fair: f64) -> Option<u64> {
     *last_ns.get(at)?
 }
 
-/// Late copies, and the time that holding adds, of copies that arrived so long after sending.
+/// The cost of a hold: late copies, and the time that holding adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Copies that came after their release time.

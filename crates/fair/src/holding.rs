@@ -24,7 +24,7 @@ pub struct Holding<T> {
 }
 
 impl<T> Holding<T> {
-    /// Room for so many messages, at most [`HELD_MAX`].
+    /// Room for `capacity` messages, at most [`HELD_MAX`].
     pub fn new(capacity: usize) -> Holding<T> {
         let capacity = capacity.min(HELD_MAX);
         Holding { waiting: VecDeque::with_capacity(capacity), capacity }

@@ -27,7 +27,7 @@ pub struct Publications {
 }
 
 impl Publications {
-    /// Remembers so many, at least one. Takes all memory now.
+    /// Remembers the latest `capacity`, at least one. Takes all memory now.
     pub fn new(capacity: usize) -> Publications {
         let capacity = capacity.max(1);
         let latest = VecDeque::with_capacity(capacity);

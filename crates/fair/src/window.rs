@@ -108,7 +108,7 @@ struct Key {
 }
 
 impl<T> DeliveryWindow<T> {
-    /// A window of so many ns, at most [`WINDOW_NS_MAX`].
+    /// A window of `window_ns`, at most [`WINDOW_NS_MAX`].
     pub fn new(window_ns: u64) -> DeliveryWindow<T> {
         DeliveryWindow::with_room(window_ns, ORDERS_WAITING_MAX)
     }

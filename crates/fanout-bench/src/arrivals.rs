@@ -64,8 +64,8 @@ impl Message<'_> {
 }
 
 impl Arrivals {
-    /// Room for so many messages, and for their releases if they are held. It is written, so that
-    /// the pages are mapped before the first message.
+    /// Room for the arrivals of all messages, and for their releases if they are held. It is
+    /// written, so that the pages are mapped before the first message.
     pub(crate) fn new(messages: usize, subscribers: usize, holds: bool) -> Arrivals {
         Arrivals {
             subscribers,

@@ -190,8 +190,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Reads copies that are there, and hands on what is due; waits so many milliseconds for the
-    /// first.
+    /// Reads copies that are there, and hands on what is due; waits up to `wait_ms` for the first.
     fn collect(&mut self, wait_ms: u64) {
         let wait_ms = self.hand_on(wait_ms);
         let wait = Timespec { tv_sec: 0, tv_nsec: wait_ms as i64 * 1_000_000 };

@@ -23,7 +23,7 @@ const READING_INTERVAL: Duration = Duration::from_millis(500);
 /// Readings that it keeps, more than six days of them.
 const READINGS_MAX: usize = 1 << 20;
 
-/// The kernel writes so many bytes to this structure, whose length is in the call's number.
+/// The kernel fills this structure, whose length is in the call's number.
 #[repr(C, align(8))]
 struct Offset([u8; OFFSET_BYTES]);
 

@@ -22,9 +22,9 @@ pub struct Inject {
     /// Delay of each write, us: the thread spins before the write, and the stamp follows the delay.
     /// Meant for an exchange's answers; a client's service time does not see its own delay.
     pub delay_us: u64,
-    /// The thread stands still so long, ms, where it would wait …
+    /// Time for which the thread stands still where it would wait, ms.
     pub stall_ms: u64,
-    /// … once every so often, ms; for the first time after so long.
+    /// Time from one stall to the next, and to the first, ms.
     pub stall_every_ms: u64,
     /// Every n-th write of a stream vanishes and is reported as written. If the write before was
     /// taken in part, the next one vanishes instead, so that no message is torn.

@@ -18,7 +18,7 @@ pub const INTENSITIES: [&str; 11] = [
     "order@512+",
 ];
 
-/// The place in [`INTENSITIES`] of an order after so many messages.
+/// The place in [`INTENSITIES`] of an order after `messages` others.
 #[inline]
 pub fn place_of(messages: u64) -> usize {
     ((u64::BITS - messages.leading_zeros()) as usize).min(INTENSITIES.len() - 1)

@@ -20,7 +20,7 @@ pub struct Passive {
     pub longer_ns: f64,
     /// Lots of an order.
     pub lots: u64,
-    /// They rest 1 to so many ticks from the fair value, each with the same probability.
+    /// They rest 1 to `reach_ticks` from the fair value, each distance with the same probability.
     pub reach_ticks: u32,
 }
 

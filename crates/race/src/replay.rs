@@ -6,7 +6,7 @@ use engine::{Command, DoneReason, Event, Input, Side};
 use record::race::{Replay, ReplayedMessage, ReplayedTrade};
 use std::collections::HashMap;
 
-/// Messages so long before and after the trade belong to its contest, ns.
+/// Messages within this time before and after the trade belong to its contest, ns.
 const AROUND_NS: u64 = 1_000_000;
 /// The most of them on each side.
 const MESSAGES_MAX: usize = 12;

@@ -27,8 +27,8 @@ pub struct SizeFit {
 }
 
 impl SizeFit {
-    /// Fits the p50 of the round trips of `subjects`. `packets` gives the number of packets of a
-    /// message of so many bytes, if that is known. `None` with fewer than three lengths of one
+    /// Fits the p50 of the round trips of `subjects`. `packets` gives a message's number of packets
+    /// by its length in bytes, if that is known. `None` with fewer than three lengths of one
     /// packet.
     pub fn of(subjects: &[Subject], packets: impl Fn(u64) -> Option<u64>) -> Option<SizeFit> {
         let point = |subject: &Subject| {

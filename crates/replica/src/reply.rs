@@ -12,9 +12,9 @@ use std::time::Duration;
 /// How far away a follower seems to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Distance {
-    /// Each reply is sent so much later.
+    /// Delay of each reply.
     pub delay: Duration,
-    /// And by a random time below this: each value is as likely as any other.
+    /// A random time below this is added to it: each value is as likely as any other.
     pub jitter: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Schedule {
     }
 }
 
-/// A sleeping thread wakes up to so much too late; it spins for the rest.
+/// A sleeping thread wakes up to this much too late; it spins for the rest.
 const SPIN_NS: u64 = 100_000;
 
 /// Where a connection's replies go.

@@ -26,7 +26,7 @@ use transport::tls::Connector;
 const RETRY: Duration = Duration::from_millis(50);
 /// Judgements per limit.
 const PER_LIMIT: u32 = 5;
-/// A connection without a message for so many limits is given up.
+/// A connection without a message for this many limits is given up.
 const SILENCE_LIMITS: u32 = 2;
 /// Longest wait for a welcome, in limits: the follower's disk may be slow.
 const WELCOME_LIMITS: u32 = 10;

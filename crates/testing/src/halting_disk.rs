@@ -17,7 +17,7 @@ pub struct HaltingDisk(PathBuf);
 /// A disk that takes nothing. Dropped, it waits until the disk works again.
 pub struct Halted(Child);
 
-/// Runs `check` with two empty disks of so many bytes; without them, if they can't be mounted. Then
+/// Runs `check` with two empty disks of that size; without them, if they can't be mounted. Then
 /// the test counts as skipped, too.
 ///
 /// The test starts its own program again for `test`, its own name by

@@ -31,7 +31,7 @@ mod skipping;
 
 pub use skipping::{Need, SKIPPED_FILE, market_data, opens, skipped};
 
-/// How many cases a property test tries whose usual number is `usual`: so many per cent of it as
+/// How many cases a property test tries whose usual number is `usual`: the share of it that
 /// `TICKPATH_CASES_PERCENT` says, and at least one.
 ///
 /// Not `PROPTEST_CASES`: `proptest!` puts that number in the place of every other, so that a test

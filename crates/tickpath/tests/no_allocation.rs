@@ -18,7 +18,7 @@ use transport::proxy;
 use transport::serve::serve;
 use transport::tls::{self, Acceptor, Pair};
 
-/// One load on so many connections, against an exchange with so many gateways. Both ends have the
+/// One load on some connections, against an exchange with or without gateways. Both ends have the
 /// same backend.
 #[derive(Clone, Copy, Debug)]
 struct Case {

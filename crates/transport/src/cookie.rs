@@ -66,7 +66,7 @@ impl Cookies {
     }
 }
 
-/// Gives cookies, so many in a second.
+/// Gives cookies, a limited number a second.
 pub struct Challenges {
     cookies: Cookies,
     /// The second in which they are counted.

@@ -29,11 +29,11 @@ pub use limits::{CONNECTIONS_MAX, TcpLimits};
 const SEGMENTS_MAX: usize = 64;
 /// Rounds of sending in a poll, a segment of each connection in each.
 const ROUNDS_MAX: usize = 64;
-/// A peer that acknowledges nothing for so long is given up.
+/// A peer that acknowledges nothing for this long is given up.
 const TIME_OUT: Duration = Duration::from_secs(60);
 /// How often a silent peer is asked whether it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// A peer of a closed connection that does not end its side for so long is reset.
+/// A peer of a closed connection is reset if it does not end its side within this time.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// Connections, and segments that a stack did not pass on.

@@ -70,7 +70,7 @@ fn exactly_the_drawn_packets_are_lost_and_counted() {
     }
 }
 
-/// The counts once so many packets have come.
+/// The counts once this many packets have come.
 fn wait_for(loss: &Loss, packets: u64) -> LossCounts {
     let deadline = clock::Deadline::after(PATIENCE);
     loop {

@@ -59,7 +59,7 @@ impl SbeSessions {
         }
     }
 
-    /// After so long without a message from one side, the other may close the connection.
+    /// Silence of one side, ms, after which the other may close the connection.
     pub fn silence_ms_max(&self) -> u32 {
         (self.silence_ns_max / 1_000_000) as u32
     }

@@ -72,8 +72,8 @@ pub struct Limits {
     /// Bytes of reports kept for each session of SBE, taken when it begins: those that its client
     /// gets again after a lost connection.
     pub sbe_session_bytes_max: usize,
-    /// After so long without a message from a client that speaks SBE the exchange closes the
-    /// connection. It sends a heartbeat after half of it.
+    /// Silence of a client that speaks SBE after which the exchange closes the connection. It sends
+    /// a heartbeat after half of that time.
     pub sbe_silence_seconds_max: f64,
     /// Resting orders and waiting stops, including the start book. About 250 bytes each, including
     /// the client id. Risk settings limit them per account.
@@ -91,7 +91,8 @@ pub struct Limits {
     pub expiring_orders_max: u32,
     /// Connections that are subscribed to the feed.
     pub feed_subscribers_max: usize,
-    /// Datagrams of the feed kept for replays, for each depth: memory for so many of the largest.
+    /// Datagrams of the feed kept for replays, for each depth. Each takes the memory of a longest
+    /// one.
     pub feed_replay_packets_max: usize,
     /// Datagrams of snapshots and replays that are sent in a second, to all subscribers together.
     pub feed_resent_per_second_max: u32,

@@ -65,7 +65,7 @@ impl Market {
         channels.iter().find(|channel| channel["name"] == "FEED").unwrap().clone()
     }
 
-    /// An order that is read so long after the tick.
+    /// An order that is read this long after the tick.
     fn send(&mut self, stream: u32, order: &CreateOrder<'_>, after_ns: u64) {
         self.ask(stream, after_ns, |out| request::encode_create_order(out, order));
     }
@@ -76,7 +76,7 @@ impl Market {
         self.send(stream, &order, after_ns);
     }
 
-    /// Writes a message that is read so long after the tick.
+    /// Writes a message that is read this long after the tick.
     fn ask(&mut self, stream: u32, after_ns: u64, write: impl FnOnce(&mut Vec<u8>)) {
         let mut frame = Vec::new();
         write_text(&mut frame, write);
@@ -115,7 +115,7 @@ impl Market {
         self.driven.exchange.counts().deliveries.expect("it has a window")
     }
 
-    /// Lets a window of so many ms pass.
+    /// Lets a window of this many ms pass.
     fn wait(&mut self, ms: u64) {
         std::thread::sleep(Duration::from_millis(ms + 1));
         self.driven.turn();

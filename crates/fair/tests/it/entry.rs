@@ -40,7 +40,7 @@ const SKEW_NS: u64 = 20 * DIFFERENCE_NS;
 /// No race meets another one's messages.
 const RACE_EVERY_NS: u64 = 10 * SKEW_NS;
 
-/// Runs so many races; returns in how many the earlier order was sequenced first.
+/// Runs this many races; returns in how many the earlier order was sequenced first.
 fn right(races: u64, hold_ns: u64, seed: u64) -> u64 {
     let mut random = SplitMix64::new(seed);
     let mut hold = EntryHold::new(hold_ns);

@@ -9,7 +9,7 @@ const MESSAGES: usize = 40_000;
 /// How the delays of a subscriber's path are distributed.
 #[derive(Clone, Copy, Debug)]
 enum Jitter {
-    /// Up to so many ns, each as likely.
+    /// Up to this many ns, each as likely.
     Uniform(u32),
     /// Exponential, with this mean in ns.
     Exponential(u32),

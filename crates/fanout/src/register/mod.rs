@@ -12,7 +12,7 @@
 //!
 //! Anybody can write somebody else's address into a datagram. So the replicator keeps nothing of a
 //! `register`, and sends that address one challenge, as long as what came and at most
-//! [so many](transport::cookie::CHALLENGES_PER_SECOND_MAX) a second to all. Copies go only to an
+//! [1 000](transport::cookie::CHALLENGES_PER_SECOND_MAX) a second to all. Copies go only to an
 //! address that returned its cookie.
 
 pub mod member;

@@ -63,7 +63,7 @@ impl Running {
         Running::start_for(LONGEST_NS, settings, within)
     }
 
-    /// The same, for so long at most.
+    /// The same, for this long at most.
     pub fn start_for(
         longest_ns: u64,
         settings: Settings,

@@ -60,7 +60,7 @@ pub struct Options {
     pub cores: Vec<usize>,
     /// `None`: there is no follower.
     pub replication: Option<Replication>,
-    /// Recovery tells how the last so many orders ended, if they had a client id
+    /// Ended orders of which recovery tells how they ended: the last ones that had a client id
     /// ([`crate::ClientIds::ended`]). 80 bytes each.
     pub ended_orders_max: usize,
 }

@@ -17,7 +17,7 @@ use crate::tables::ticks::Network;
 /// The kind.
 pub(crate) struct FanOut;
 
-/// Checks that a replicator has the backend `name`, and here.
+/// Checks that a replicator has the backend `name`, and can use it over this network.
 fn check_replicator(key: &str, name: &str, scenario: &Scenario) -> Result<(), OutOfRange> {
     let why =
         "a replicator copies by spin or block (sockets), af_xdp, af_xdp_in_place, dpdk or xdp";

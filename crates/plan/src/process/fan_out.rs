@@ -98,7 +98,7 @@ impl FanOutPlan {
     }
 }
 
-/// Checks that there is memory for the arrivals of so many messages, and with a hold for their
+/// Checks that there is memory for the arrivals of all messages, and with a hold for their
 /// releases.
 pub(crate) fn check_arrivals(
     messages: u64,

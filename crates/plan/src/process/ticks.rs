@@ -59,7 +59,7 @@ pub struct TickPlan {
     /// The file of samples, which is replaced: [`record::tick::SAMPLE_BYTES`] for each of the
     /// measured part.
     pub samples: String,
-    /// The kernel stamps the order of one of so many samples; 0: none.
+    /// The kernel stamps the order of one of N samples; 0: none.
     #[serde(default)]
     pub stamp_every: u64,
     /// Room for samples, made before the start. A run with more fails.

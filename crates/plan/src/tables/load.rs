@@ -87,7 +87,7 @@ pub struct Load {
     /// For FIX: a TOML file with a table `keys` of accounts and their secrets, which sign the
     /// Logons in place of tokens as passwords; empty: none.
     pub keys: String,
-    /// The kernel stamps one of so many orders, and its cancel, on its way out and its reply on the
+    /// The kernel stamps one of N orders, and its cancel, on the way out and its reply on the
     /// way in; 0: none.
     pub stamp_every: u64,
 }

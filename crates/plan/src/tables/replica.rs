@@ -17,8 +17,7 @@ pub const STANDBY_MS: std::ops::RangeInclusive<u64> = 150..=10_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Follower {
-    /// Round trip to the followers of `subject.replicate`, us: each acknowledgement is sent so much
-    /// later.
+    /// Round trip to the followers of `subject.replicate`, us: the delay of each acknowledgement.
     pub round_trip_us: u64,
     /// And a random time below this, us. Acknowledgements keep their order.
     pub jitter_us: u64,

@@ -106,12 +106,12 @@ impl Follower {
         Follower::start_away(path, listener, Duration::ZERO)
     }
 
-    /// A follower whose replies come so much later.
+    /// A follower whose replies come this much later.
     pub fn start_away(path: &Path, listener: &TcpListener, delay: Duration) -> Follower {
         Follower::start_as(path, listener, delay, None)
     }
 
-    /// A standby, which ends when its primary was silent for so long.
+    /// A standby, which ends when its primary was silent for this long.
     pub fn start_standby(path: &Path, listener: &TcpListener, promote_after: Duration) -> Follower {
         Follower::start_as(path, listener, Duration::ZERO, Some(promote_after))
     }

@@ -43,8 +43,8 @@ fn take(member: &mut Member, message: &Message) -> Outcome {
 enum Step {
     /// The exchange connects.
     Connect,
-    /// It has so many more records, and another account if this is true; all that is written goes
-    /// in pieces of so many bytes.
+    /// It has this many more records, and another account if this is true; all that is written goes
+    /// in pieces of this many bytes.
     Send(u64, bool, usize),
     /// Some bytes of what follows are damaged.
     Damage,

@@ -8,7 +8,7 @@ pub const COLUMNS: usize = 100;
 /// Narrower terminals break lines themselves.
 const COLUMNS_MIN: usize = 40;
 
-/// Lines of text that are at most so many columns wide.
+/// Lines of text that are at most this many columns wide.
 pub(crate) struct Terminal {
     text: String,
     pub columns: usize,

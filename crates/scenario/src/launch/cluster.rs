@@ -29,8 +29,8 @@ const PORTS: u16 = 5;
 const FIRST_PORT_MIN: u16 = 20_000;
 const FIRST_PORT_MAX: u16 = 32_000;
 const PORT_TRIES_MAX: usize = 1_000;
-/// Without its leader's heartbeat for so long, a member calls an election, ms: not as soon as it
-/// lacks a core for a while.
+/// Time without a heartbeat of its leader after which a member calls an election, ms: longer than
+/// a process waits for a core.
 const HEARTBEAT_TIMEOUT_MS: u64 = 2_000;
 const ELECTION_TIMEOUT_MS: u64 = 1_000;
 /// The exit status of a JVM that SIGTERM has ended.
@@ -44,7 +44,7 @@ pub(crate) struct Cluster {
     memory: Memory,
 }
 
-/// The media drivers' memory, which a process leaves that was killed.
+/// The memory of the media drivers. A process that is killed leaves its own behind.
 struct Memory(Vec<PathBuf>);
 
 impl Drop for Memory {
@@ -72,7 +72,7 @@ struct MemberReady {
     _member: IgnoredAny,
 }
 
-/// Why no cluster can run here; `None` if nothing that is known without a start speaks against it.
+/// Why no cluster can run here; `None` if no reason is known before one is started.
 pub(crate) fn not_here(follower: &Follower) -> Option<String> {
     if follower.loss_percent > 0.0 {
         return Some(
@@ -91,7 +91,8 @@ fn memory(port: u16) -> PathBuf {
     PathBuf::from(format!("/dev/shm/tickpath-cluster-{}-{port}", Ipv4Addr::LOCALHOST))
 }
 
-/// The first ports of all members. Another network may have the same ones, but not their memory.
+/// The first ports of all members. Processes in another network may use the same ports, but memory
+/// is shared: its name must be free too.
 fn free_ports(random: &mut SplitMix64) -> Option<Vec<u16>> {
     let is_free = |port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
     let mut found: Vec<u16> = Vec::new();
@@ -126,7 +127,7 @@ impl Launch<'_> {
         let Some(ports) = ports else {
             return Err(failed(format!(
                 "there are not {PORTS} free UDP ports in a row for each of {MEMBERS} members from \
-                 {FIRST_PORT_MIN} to {FIRST_PORT_MAX}; end what has them"
+                 {FIRST_PORT_MIN} to {FIRST_PORT_MAX}; end programs that use them (`ss -lunp`)"
             )));
         };
         let file = directory.join("cluster.json");

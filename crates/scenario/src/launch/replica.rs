@@ -17,9 +17,9 @@ use std::process::Command;
 
 /// The follower, in errors.
 const FOLLOWER: &str = "the exchange's follower";
-/// An exchange takes a follower for lost that has not acknowledged for so long, ms.
+/// Time without an acknowledgement after which an exchange takes a follower for lost, ms.
 const LOST_MS: u64 = 1_000;
-/// The same of a cluster, which may have to elect a leader, also before the first order.
+/// The same for a cluster, which may have to elect a leader, also before the first order.
 const CLUSTER_LOST_MS: u64 = 10_000;
 
 /// The directory of one run's journal.

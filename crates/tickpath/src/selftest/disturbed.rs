@@ -31,18 +31,18 @@ use std::time::Duration;
 
 /// Pairs of each kind.
 const PAIRS: u32 = 40;
-/// Among so many pairs in which a figure holds, so few may differ by more than undisturbed ones.
+/// Share of the pairs in which a figure holds that may differ by more than undisturbed ones.
 const DIFFER_MAX_SHARE: f64 = 0.1;
 /// Undisturbed pairs differ by more than the limit in one of twenty.
 const LIMIT_QUANTILE: f64 = 0.95;
-/// p50 holds in so many disturbed runs, and p90 in so many: a test that lets nothing hold proves
+/// Share of the disturbed runs in which a figure must hold: a test that lets nothing hold proves
 /// nothing.
 const POWER: [(&str, f64); 2] = [("p50", 0.9), ("p90", 0.5)];
 
-/// A thread takes a measured core for so long, so often.
+/// A thread takes a measured core for this long, and this often.
 const TAKES: Duration = Duration::from_millis(1);
 const TAKES_EVERY: Duration = Duration::from_millis(20);
-/// Pages of the subject are written to swap so often: the next use of each faults.
+/// How often pages of the subject are written to swap: the next use of each faults.
 const FAULTS_EVERY: Duration = Duration::from_millis(20);
 /// Datagrams in a burst over loopback, and how often.
 const BURST: usize = 500;

@@ -29,7 +29,7 @@ const DELAY_US: u64 = 50;
 /// shows it.
 const STALL_MS: u64 = 10;
 const STALL_EVERY_MS: u64 = 50;
-/// One write of so many on each connection vanishes. Where busy loops take the core, an exchange
+/// One of this many writes on each connection vanishes. Where busy loops take the core, an exchange
 /// answers hundreds of messages by one write.
 const DROP_EVERY: u64 = 10;
 /// A stall may add to the p90 of service time at most this share of what it adds to that of

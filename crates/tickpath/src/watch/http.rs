@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 const HEAD_BYTES_MAX: usize = 8 << 10;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
-/// A connection ends after so long, whatever it does.
+/// A connection ends after this long, whatever it does.
 const DEADLINE: Duration = Duration::from_secs(5);
 /// Connections at the same time. One more ends the oldest: a request takes milliseconds, so that
 /// one waits for a client that is slow.

@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use transport::echo::datagrams::{EchoSocket, serve};
 
 const AHEAD_NS: i64 = 3_600_000_000_000;
-/// Two clocks that were calibrated for themselves may drift apart by so much in a test.
+/// Two clocks that were calibrated for themselves may drift apart by this much in a test.
 const CALIBRATION_NS: i64 = 500_000;
 /// The bound of either end's wall clock by chrony, ns.
 const CHRONY_NS: u64 = 100;
 
-/// The record of a run against a far end whose wall clock is wrong by so much, and what was said.
+/// The record of a run against a far end whose wall clock is wrong by this much, and what was said.
 fn measured(wall_wrong_ns: u64, arguments: &[&str]) -> (Value, String) {
     let mut ahead = serde_json::to_value(Clock::calibrate()).unwrap();
     ahead["origin_ns"] = (ahead["origin_ns"].as_u64().unwrap() + AHEAD_NS as u64).into();

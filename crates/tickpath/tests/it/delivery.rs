@@ -83,7 +83,7 @@ fn order(client_id: &str, side: &str, time_in_force: &str) -> Value {
         "amount": "1", "price": "100", "time_in_force": time_in_force}})
 }
 
-/// One race with delays of so many times the usual ones. Returns how the near and the far trader's
+/// One race with delays of `factor` times the usual ones. Returns how the near and the far trader's
 /// orders ended, and the exchange's counts.
 fn race(more: &[&str], factor: u32) -> (String, String, Value) {
     let arguments = ["--any-token", "--feed", "unicast", "--book", "empty"];

@@ -88,8 +88,8 @@ fn orders_in_sbe_leave_a_record() {
     }
 }
 
-/// The exchange waits before each answer: so much longer is the service time, as a stopwatch beside
-/// the socket would say. It compares minima, as the rest is the scheduler's on a busy machine.
+/// The exchange waits before each answer. The service time is longer by that wait, as a stopwatch
+/// beside the socket would say. Minima are compared: the rest is the scheduler's on a busy machine.
 #[test]
 fn a_delay_of_the_exchange_is_recovered_in_the_service_time() {
     let Some(launcher) = launcher() else {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use testing::unless;
 
-/// The trader's orders leave so long after their decision.
+/// The trader's orders leave this long after their decision.
 const DELAY_NS: u64 = 100_000_000;
 /// The exchange's first price of the instrument, in hundredths.
 const MIDDLE: i64 = 6_500_000;

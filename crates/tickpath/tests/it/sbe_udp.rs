@@ -55,7 +55,7 @@ fn exchange() -> (Exchange, String) {
     (exchange, address)
 }
 
-/// A trader that runs for so long.
+/// A trader that runs for this long.
 fn trader(address: &str, hlog: &std::path::Path, seconds: f64) -> Child {
     tickpath()
         .args(["trade", "ping-pong", "--quiet", "--connect", address, "--hlog"])

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use testing::unless;
 
-/// Both keepers say that their clock is off by so much at most.
+/// Both keepers say that their clock is off by this much at most.
 pub fn keeper(directory: &Path, bound: &str) -> String {
     let client = directory.join("chronyc");
     let word = format!("CB00710F,203.0.113.15,3,1485509367.1,{bound},0,0,0,0,0,0,0,64.2,Normal");

@@ -4,7 +4,7 @@ use clock::utc::{Claim, Utc};
 use clock::{Clock, Pair};
 use sync::{NearerStamps, Reply};
 
-/// The other clock is ahead by so much.
+/// The other clock is ahead by this much.
 const AHEAD_NS: i64 = 86_400_000_000_000;
 const START_NS: i64 = 1_000_000_000_000;
 

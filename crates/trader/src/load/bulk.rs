@@ -157,7 +157,7 @@ impl Order {
     }
 }
 
-/// Bits a second of so many bytes in so many nanoseconds.
+/// Bits a second.
 fn bits_per_second(bytes: u64, ns: u64) -> f64 {
     bytes as f64 * 8e9 / ns.max(1) as f64
 }

@@ -127,8 +127,8 @@ impl<E: OrderProtocol> Desk<E> {
         self
     }
 
-    /// Its messages are datagrams, whose replies are waited for so long. `rate_per_second` is that
-    /// of the schedule: lost ones keep their slots meanwhile.
+    /// Its messages are datagrams, and it waits `patience_ns` for each reply. `rate_per_second` is
+    /// that of the schedule: lost messages keep their slots meanwhile.
     pub(crate) fn over_datagrams(
         mut self,
         patience_ns: u64,

@@ -16,7 +16,7 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use transport::Connection;
 
-/// A connection that owes a reply and is silent for so long is given up.
+/// A connection that owes a reply and is silent for this long is given up.
 pub(super) const SILENCE_NS_MAX: u64 = 500_000_000;
 
 /// The addresses of an exchange, and what the present outage has cost so far.

@@ -55,7 +55,7 @@ impl Stamping {
         }
     }
 
-    /// Keeps the times of so many messages for after the run.
+    /// Keeps the times of up to `messages` messages for after the run.
     #[must_use]
     pub(crate) fn keeping(mut self, messages: u64) -> Stamping {
         let (driver_ns, received_ns, card_ns) = (Some(1), Some(1), [Some(1); 2]);

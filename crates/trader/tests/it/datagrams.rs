@@ -254,7 +254,7 @@ fn each_direction_is_a_part_of_the_round_trip() {
     }
 }
 
-/// The same counter, ahead by an hour and faster by so many parts in a million: what another host
+/// The same counter, ahead by an hour and faster by this many parts in a million: what another host
 /// would read, with a known truth.
 fn shifted(clock: Clock, faster_ppm: f64) -> Clock {
     let mut text = serde_json::to_value(clock).unwrap();

@@ -12,16 +12,16 @@ use crate::acked::send::{SendWindow, WINDOW_DATAGRAMS};
 
 /// The longest that an acknowledgement waits for a datagram that carries it, ns.
 pub const ACK_DELAY_NS: u64 = 2_000_000;
-/// After so many datagrams an acknowledgement does not wait.
+/// After this many datagrams an acknowledgement does not wait.
 pub const ACK_EVERY: u32 = 16;
-/// A side that has sent nothing for so long says that it lives, ns.
+/// A side that has sent nothing for this long says that it lives, ns.
 pub const KEEP_ALIVE_NS: u64 = 1_000_000_000;
-/// A side that was silent for so long is given up, ns.
+/// A side that was silent for this long is given up, ns.
 pub const SILENCE_NS: u64 = 10_000_000_000;
 /// The same where the system reports that the other end's port is closed, ns. Such a report can be
 /// forged; one that is true comes again with each datagram.
 pub const REFUSED_NS: u64 = 2 * KEEP_ALIVE_NS;
-/// A connection is given up when one datagram was sent again so many times.
+/// A connection is given up when one datagram was sent again this many times.
 pub const RETRANSMISSIONS_MAX: u32 = 16;
 /// Datagrams that are sent again at once when none was acknowledged in time.
 const RETRANSMITTED_AT_ONCE: u64 = 8;

@@ -18,7 +18,7 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// A datagram that was sent once was acknowledged after so long.
+    /// A datagram that was sent once was acknowledged after `took_ns`.
     #[inline]
     pub fn sample(&mut self, took_ns: u64) {
         if self.smoothed_ns == 0 {

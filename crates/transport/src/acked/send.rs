@@ -81,7 +81,7 @@ impl SendWindow {
     }
 
     /// All before `ack`, which is at most [`next`](SendWindow::next), have arrived, and there is
-    /// room for so many more. Gives the last new one.
+    /// room for `room` more. Gives the last new one.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, room: u16) -> Option<Sent> {
         self.limit = self.limit.max(ack + u64::from(room));

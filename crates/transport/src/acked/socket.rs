@@ -84,7 +84,7 @@ impl Socket {
         }
     }
 
-    /// Sleeps until a datagram comes, or so long.
+    /// Sleeps until a datagram comes, or the time is over.
     ///
     /// # Errors
     /// As poll(2); an interrupted wait is none.

@@ -17,7 +17,7 @@ use std::net::{SocketAddr, TcpListener};
 /// Datagrams that a wait receives at most, if none of them brings bytes: a flood of them must not
 /// keep the other streams waiting.
 const RECEIVED_AT_ONCE: usize = 32;
-/// A backend that spins looks so often while it rests, ns: nothing wakes it.
+/// How often a backend that spins looks while it rests, ns: nothing wakes it.
 const REST_NS: u64 = 1_000_000;
 
 pub(super) struct AckedStreams {

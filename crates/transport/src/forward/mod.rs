@@ -7,8 +7,8 @@
 //! ```
 //!
 //! - **Backpressure**: a side is not read while [`Limits::buffered_bytes_max`] wait for the other.
-//!   A client is not read while so many of its own replies wait either, and is cut off if it takes
-//!   none of them for [`Limits::stuck_ns_max`].
+//!   A client is not read either while that many bytes of its own replies wait. It is cut off if
+//!   it takes none of them for [`Limits::stuck_ns_max`].
 //! - **Ends are passed on**: when one side has ended, the other one gets the bytes that wait, then
 //!   the end. Its own bytes still go back, unless the first side broke. A pair that is not over
 //!   after [`Limits::linger_ns_max`] is cut.

@@ -26,7 +26,7 @@ pub struct HoldFigures {
 }
 
 impl HoldOnEntry {
-    /// Each message is released so many ns after its gateway's stamp; at most
+    /// Each message is released `hold_ns` after its gateway's stamp; at most
     /// [`fair::entry::ENTRY_HOLD_NS_MAX`].
     pub fn new(hold_ns: u64) -> HoldOnEntry {
         let transit_ns = recorder::histogram();

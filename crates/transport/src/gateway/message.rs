@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Received = 2,
     /// Gateway: no more comes. The value is the error's number, 0 for an orderly end.
     Ended = 3,
-    /// Gateway: so many more bytes of answers have been written to the socket.
+    /// Gateway: more bytes of answers have been written to the socket; the value is their number.
     Written = 4,
     /// Gateway: a connection could not be accepted; the value is the error's number.
     NotAccepted = 5,

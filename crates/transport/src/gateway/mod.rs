@@ -98,7 +98,7 @@ pub fn open(
 }
 
 /// As [`open`], and with a hold each message that clients send is released in the order of the
-/// gateways' stamps, so long after its own.
+/// gateways' stamps, a fixed time after its own.
 ///
 /// # Errors
 /// As [`open`].

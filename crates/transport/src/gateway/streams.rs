@@ -20,7 +20,7 @@ use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
 
 /// Messages without a stream's bytes that are taken from a gateway before the next one's turn.
 const EVENTS_PER_LOOK: usize = 64;
-/// While there is always something to read, the gateways' health is looked at every so many waits.
+/// While there is always something to read, the gateways are checked once in this many waits.
 const WAITS_BETWEEN_CHECKS: u32 = 64;
 /// How long a sleeping thread rests before it tries a full ring again.
 const FULL_RING_REST_NS: u64 = 100_000;

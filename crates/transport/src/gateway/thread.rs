@@ -26,7 +26,7 @@ const READ_BYTES: usize = 64 * 1024;
 const ANSWERS_PER_TURN: usize = 64;
 /// So many written bytes are told at once: a message for some hundred answers.
 const WRITTEN_TOLD_BYTES: u64 = WINDOW_BYTES as u64 / 2;
-/// A gateway that spins looks every so many turns for a listener or streams that it is given.
+/// A gateway that spins looks once in this many turns for a listener or streams that it is given.
 const TURNS_BETWEEN_GIVEN: u32 = 64;
 /// The longest sleep: what a wake-up that never came could cost.
 const SLEEP_NS: u64 = 50_000_000;

@@ -126,7 +126,7 @@ const STUCK_NS: u64 = 500_000_000;
 /// Connections past `connections_max` that are told so at the same time; the rest is just ended.
 const REJECTIONS_MAX: usize = 64;
 const SWEEP_NS: u64 = 100_000_000;
-/// After so many sweeps without a user a backend that spins sleeps: a second.
+/// After this many sweeps without a user a backend that spins sleeps: a second.
 const IDLE_SWEEPS: u64 = 1_000_000_000 / SWEEP_NS;
 
 /// Runs `service` over `streams` until `stop` is set.

@@ -11,11 +11,11 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Up to so many streams, spinning reads each in turn: an empty `recv` costs less than asking epoll
-/// first and then reading. With more, epoll says which one.
+/// Up to this many streams, spinning reads each in turn: an empty `recv` costs less than asking
+/// epoll first and then reading. With more, epoll says which one.
 const STREAMS_READ_IN_TURN_MAX: usize = 4;
-/// While streams are read in turn, epoll is asked every so many turns, for new connections and for
-/// streams that take bytes again.
+/// While streams are read in turn, epoll is asked once in this many turns, for new connections and
+/// for streams that take bytes again.
 const TURNS_BETWEEN_EPOLL: u32 = 64;
 /// Events that one call of epoll returns.
 const EVENTS_MAX: usize = 256;

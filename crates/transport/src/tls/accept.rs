@@ -116,7 +116,7 @@ impl Acceptor {
         }
     }
 
-    /// With so much time for a handshake.
+    /// Limits the time of a handshake to `patience`.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Acceptor {
         self.patience = patience;

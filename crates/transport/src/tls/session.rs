@@ -19,7 +19,7 @@ use rustls::kernel::KernelConnection;
 use rustls::server::ServerConnectionData;
 use std::io;
 
-/// AES-GCM keys are replaced after so many records: 2^24.5 is the limit of RFC 8446, 5.5.
+/// AES-GCM keys are replaced after this many records: 2^24.5 is the limit of RFC 8446, 5.5.
 pub(super) const KEY_RECORDS_MAX: u64 = 1 << 24;
 
 /// The result of [`Session::take`].

@@ -74,7 +74,7 @@ fn an_answer_ends_its_read_unless_another_record_lies_behind() {
     assert!(!client.ends_read(), "a ticket came with it");
 }
 
-/// Both ends replace their keys after so many records, again and again.
+/// Both ends replace their keys after this many records, again and again.
 #[test]
 fn keys_are_replaced_before_they_are_worn() {
     assert_eq!(KEY_RECORDS_MAX, 1 << 24, "RFC 8446, 5.5 allows 2^24.5 with AES-GCM");

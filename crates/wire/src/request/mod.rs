@@ -88,7 +88,7 @@ pub struct Channel<'a> {
     pub depth: Option<Depth>,
     /// For `BOOK`, `TRADES` and `TOP`: the instrument.
     pub instrument_code: Option<Cow<'a, str>>,
-    /// For `FEED`, from an operator: the exchange's kernel stamps one of so many datagrams on its
+    /// For `FEED`, from an operator: the exchange's kernel stamps one of N datagrams on its
     /// way out; `None` or 0: none. `DESCRIBE` returns the stamps.
     pub stamp_every: Option<u32>,
     /// For `BOOK`: whether the last message of each tick carries the exchange's stamps, and the

@@ -52,7 +52,7 @@ pub fn sbe_losses(steps: &[u8]) {
     let mut driven = Driven::new(SMALL.clone());
     let mut clients =
         [SbeClient::new(&mut driven, 0, "left"), SbeClient::new(&mut driven, 1, "right")];
-    // The exchange logs so many inputs for its replay; a longer log is not judged.
+    // The exchange logs this many inputs for its replay; a longer log is not judged.
     for step in steps.chunks_exact(2).take(SMALL.replay_inputs_max / 2) {
         let (what, how) = (step[0], usize::from(step[1]));
         let client = &mut clients[usize::from(what & 1)];

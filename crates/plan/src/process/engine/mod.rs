@@ -138,7 +138,7 @@ impl EnginePlan {
     }
 }
 
-/// Checks that so many operations fit in memory.
+/// Checks that all operations fit in memory.
 fn in_memory(operations: u64) -> Result<(), OutOfRange> {
     let why = format!("there are 1 to {OPERATIONS_MAX} in memory: make more runs instead");
     require((1..=OPERATIONS_MAX).contains(&operations), "operations", operations, why)

@@ -76,8 +76,8 @@ fn take_frames(launch: &Launch) -> Result<Option<String>, ConductError> {
     Ok(networks.trader().within(set)?.err().map(|error| error.to_string()))
 }
 
-/// The reason of a way whose copies don't arrive, after so many messages that reached the
-/// replicator. `offload` is why the subscribers' end can't have GRO.
+/// Why a way can't run whose copies don't arrive. `replicated` is the number of messages that
+/// reached the replicator; `offload` is why the subscribers' end can't have GRO.
 fn nothing_arrives(replicated: u64, is_xdp_over_veth: bool, offload: Option<String>) -> String {
     let sent = MESSAGES * u64::from(TRIALS);
     let lost = match replicated {

@@ -118,7 +118,7 @@ impl Running {
         Running::start_by(tickpath(), own, other, standby.then_some(STANDBY))
     }
 
-    /// The same by this program; `standby`: first as a standby, which takes over after so long.
+    /// The same by this program; `standby`: first as a standby, which takes over after this long.
     pub fn start_by(
         mut command: Command,
         own: &Member,

@@ -59,7 +59,7 @@ impl Proxy {
         with(&self.shared, |shared| shared.target = target.to_owned());
     }
 
-    /// Waits until so many more bytes have passed that way; none passes after them. Returns whether
+    /// Waits until `bytes` more have passed that way; none passes after them. Returns whether
     /// they came in time.
     pub fn cut_after(&self, way: Direction, bytes: usize, patience: Duration) -> bool {
         with(&self.shared, |shared| shared.cut = Some((way, bytes)));

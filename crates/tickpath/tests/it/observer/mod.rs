@@ -20,7 +20,7 @@ use stats::{PERCENTILES, Percentiles, percentiles};
 /// packets, and the kernel slews it by at most 500 ppm. A histogram keeps three digits of both.
 const CLOCKS_DIFFER_MAX: f64 = 0.002;
 
-/// The exchange waits so long before each answer. The kernel's stamps have to show it, and a client
+/// The exchange's wait before each answer. The kernel's stamps have to show it, and a client
 /// whose stamps are at the wrong calls misses its half.
 const DELAY_US: u64 = 1000;
 

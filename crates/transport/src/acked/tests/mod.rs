@@ -16,7 +16,7 @@ fn cases() -> u32 {
     (200 * percent.unwrap_or(100) / 100).max(20)
 }
 
-/// Up to so many datagrams of a hundred are lost; half as many are damaged, which loses them, too.
+/// Up to `lost_max` datagrams of a hundred are lost; half as many are damaged, and so lost too.
 fn harm(lost_max: u32) -> impl Strategy<Value = Harm> {
     (0..=lost_max, 0..30_u32, 0..=lost_max / 2, 0..30_u32, 0..3 * MS).prop_map(
         |(lost, twice, damaged, late, delay_ns)| Harm { lost, twice, damaged, late, delay_ns },

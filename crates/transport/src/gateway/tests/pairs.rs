@@ -130,7 +130,7 @@ impl Pairs {
         }
     }
 
-    /// The bytes on `id` until `until` holds, an element per read of at most so many bytes.
+    /// The bytes on `id` until `until` holds, an element per read of at most this many bytes.
     pub fn read_until(
         &mut self,
         id: StreamId,

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::TcpStream;
 
-/// With so many unread pieces a stream takes more than its share of those that all streams have.
+/// With this many unread pieces a stream takes more than its share of those of all streams.
 const SHARE: usize = PIECES as usize / 16;
 
 /// A request that is made again when it ends.

@@ -94,7 +94,7 @@ impl Ring {
         unsafe { uring.submitter().register_buffers(&[send]) }
             .map_err(|error| Unavailable::of("registering the send buffer", error))?;
         let entries = memory.entries.start() as u64;
-        // SAFETY: the same; the mapping is aligned to a page and has room for so many entries.
+        // SAFETY: the same; the mapping is aligned to a page and has room for that many entries.
         unsafe { uring.submitter().register_buf_ring_with_flags(entries, PIECES, GROUP, 0) }
             .map_err(|error| Unavailable::of("registering the receive buffers", error))?;
         let memory = ManuallyDrop::new(memory);
@@ -250,7 +250,7 @@ impl Ring {
         passed(self.uring.submit())
     }
 
-    /// The same, and sleeps until a request completes or so much time has passed.
+    /// The same, and sleeps until a request completes or the time is over.
     ///
     /// # Errors
     /// The error of the system call.

@@ -45,7 +45,7 @@ fn wait_until(uring: &mut Uring, is_so: impl Fn(&mut Uring) -> bool) {
     }
 }
 
-/// Reads a stream whenever it is ready, to its end or until there are so many bytes.
+/// Reads a stream whenever it is ready, to its end or until there are this many bytes.
 fn read(uring: &mut Uring, id: StreamId, bytes: usize) -> (Vec<u8>, StreamRead) {
     let (mut got, mut buffer, began) = (Vec::new(), vec![0; 10_000], Instant::now());
     while got.len() < bytes {

@@ -44,8 +44,8 @@ pub struct LogonAccepted {
     pub next_sequence: u64,
     /// Reports before it that the client missed and the exchange does not keep any more.
     pub lost: u64,
-    /// After so long without a message from one side the other may close the connection; half of it
-    /// is the time to send a heartbeat.
+    /// Silence of one side after which the other may close the connection, ms. After half of it a
+    /// side sends a heartbeat.
     pub heartbeat_ms: u32,
     /// Number of `Instrument` messages that follow.
     pub instruments: u16,

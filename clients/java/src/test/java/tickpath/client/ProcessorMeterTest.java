@@ -37,7 +37,7 @@ class ProcessorMeterTest {
         }
     }
 
-    /** Until this thread has used so much, so the machine's other load does no harm. */
+    /** Until this thread has used this much, so the machine's other load does no harm. */
     private static void spin() {
         final var threads = ManagementFactory.getThreadMXBean();
         while (threads.getCurrentThreadCpuTime() < BUSY_NS) {
