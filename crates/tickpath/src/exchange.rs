@@ -391,7 +391,7 @@ fn open(
     let backend = transport::backend(&arguments.backend)?;
     if arguments.gateways > 0 && rows::is_below(backend.row.name) {
         bail!(
-            "--gateways {}: gateway threads need sockets of the kernel, which {} has not: use 0",
+            "--gateways {}: gateway threads need sockets of the kernel, which {} lacks: use 0",
             arguments.gateways,
             backend.row.name
         );

@@ -42,7 +42,7 @@ impl SbeUdp {
         clock: Clock,
     ) -> anyhow::Result<Box<dyn Streams>> {
         if rows::is_below(backend) {
-            bail!("--sbe-udp needs sockets of the kernel, which {backend} has not: use spin");
+            bail!("--sbe-udp needs sockets of the kernel, which {backend} lacks: use spin");
         }
         let backend = transport::backend(backend)?;
         let socket = self.socket.try_clone()?;

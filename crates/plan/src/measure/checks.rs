@@ -44,7 +44,7 @@ pub(crate) fn exchange(scenario: &Scenario) -> Result<(), ScenarioError> {
     within("exchange.gateways", exchange.gateways as usize, 0..=GATEWAYS_MAX, why)?;
     let has_sockets = exchange.gateways == 0 || !backend::is_below(&exchange.backend);
     let name = &exchange.backend;
-    let why = format!("gateway threads need sockets of the kernel, which {name} has not: use 0");
+    let why = format!("gateway threads need sockets of the kernel, which {name} lacks: use 0");
     require(has_sockets, "exchange.gateways", exchange.gateways, why)?;
     fairness(scenario)?;
     let able = exchange.start;
@@ -135,7 +135,7 @@ fn takes_messages(scenario: &Scenario, key: &str, name: &str) -> Result<(), OutO
     require(carries, key, name, why)?;
     let has_interface = !scenario.exchange.start || scenario.network == Network::Veth;
     let why =
-        format!("{name} takes the queues of an interface, which loopback has not: use \"veth\"");
+        format!("{name} takes the queues of an interface, which loopback lacks: use \"veth\"");
     require(has_interface, "network", "loopback", why)?;
     let connections = scenario.load.connections;
     let why = "{}: below the kernel every connection is looked at in turn; take fewer, or another \

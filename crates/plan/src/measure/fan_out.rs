@@ -24,7 +24,8 @@ fn check_replicator(key: &str, name: &str, scenario: &Scenario) -> Result<(), Ou
     require(backend::replicator(name).is_ok(), key, name, why)?;
     let has_sockets = [backend::SPIN.name, backend::BLOCK.name].contains(&name);
     let has_interface = has_sockets || scenario.network == Network::Veth;
-    let why = format!("{name} takes the frames of an interface, which loopback has not: \"veth\"");
+    let why =
+        format!("{name} takes the frames of an interface, which loopback lacks: use \"veth\"");
     require(has_interface, "network", "loopback", why)
 }
 

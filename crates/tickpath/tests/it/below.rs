@@ -255,8 +255,8 @@ fn ticks_run_over_dpdk() {
 #[test]
 fn orders_that_af_xdp_can_not_carry_are_named() {
     for (sets, says) in [
-        (&["exchange.backend=af_xdp"][..], "loopback has not: use \"veth\""),
-        (&["subject.rust.backend=af_xdp"], "loopback has not: use \"veth\""),
+        (&["exchange.backend=af_xdp"][..], "loopback lacks: use \"veth\""),
+        (&["subject.rust.backend=af_xdp"], "loopback lacks: use \"veth\""),
         (&["network=veth", "exchange.backend=af_xdp", "exchange.gateways=1"], "use 0"),
         (
             &[

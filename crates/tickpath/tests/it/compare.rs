@@ -146,7 +146,7 @@ fn slower_is_not_worth_it(factor: u32) -> Result<(), String> {
     let not_run = comparison["not_run"].as_array().unwrap();
     let names: Vec<&str> = not_run.iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, [over_loopback, missing, unreadable.as_str()], "{said}");
-    let reasons = ["loopback has not", "/there/is/no/book.csv", "no_table.toml"];
+    let reasons = ["loopback lacks", "/there/is/no/book.csv", "no_table.toml"];
     for (one, why) in not_run.iter().zip(reasons) {
         let reason = one["why"].as_str().unwrap();
         assert!(reason.contains(why) && said.contains(reason), "{reason} in {said}");

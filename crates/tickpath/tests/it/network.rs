@@ -201,8 +201,8 @@ fn keys_that_contradict_udp_are_named() {
         (vec!["exchange.backend=io_uring"], "spin, block, af_xdp or dpdk"),
         (vec!["subject.rust.backend=io_uring"], "spin, block, af_xdp or dpdk"),
         (vec!["request.patience_ms=0"], "1 to 10000"),
-        (vec!["subject.rust.backend=af_xdp"], "loopback has not: use \"veth\""),
-        (vec!["exchange.backend=af_xdp"], "loopback has not: use \"veth\""),
+        (vec!["subject.rust.backend=af_xdp"], "loopback lacks: use \"veth\""),
+        (vec!["exchange.backend=af_xdp"], "loopback lacks: use \"veth\""),
         (vec!["request.protocol=tcp", "request.inject.drop_every=9"], "request.protocol"),
     ] {
         let mut command = tickpath();
