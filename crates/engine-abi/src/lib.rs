@@ -42,8 +42,9 @@
 //! - `receive` takes bytes of a connection, and returns the number of bytes of the reply, which
 //!   `output` then points to. `open` takes the bytes of a `save`, or none for a new copy.
 //! - `output` is valid until the next call with the same replica or copy.
-//! - `new`, `restore` and `open` return null, the functions with a sign a negative number if they
-//!   fail. `error` says why: the last failure of the calling thread, UTF-8, valid until its next.
+//! - If they fail, `new`, `restore` and `open` return null, and the functions that return `int64_t`
+//!   a negative number. `error` says why: the last failure of the calling thread, UTF-8, valid
+//!   until its next.
 //! - A replica or copy may move between threads, and serves one call at a time.
 //! - No panic crosses the border: it is a failure. A replica or copy in which one happened rejects
 //!   all further calls, because its state may be half changed; free it and restore another. A copy

@@ -29,7 +29,7 @@ impl TopHistory {
         self.changes += 1;
     }
 
-    /// Number of the message that it begins after.
+    /// Number of the message after which it begins.
     #[must_use]
     pub fn since(&self) -> u64 {
         self.since

@@ -17,11 +17,11 @@ use transport::tls::Acceptor;
 
 /// How often the loop looks whether it must end, and for other connections.
 const LOOK: Duration = Duration::from_millis(20);
-/// The same while a connection has not said yet who it is.
+/// The same while a connection has not sent its first frame.
 const LOOK_SOON: Duration = Duration::from_millis(1);
 /// Longest time for a primary's first frame, and for a reply to be taken.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Limit on connections that have not said yet who they are.
+/// Limit on connections that have not sent their first frame.
 const STRANGERS_MAX: usize = 16;
 /// Bytes per read: a group of records in one piece.
 const READ_BYTES: usize = 1 << 20;

@@ -5,9 +5,9 @@
 #[derive(Clone, Copy, Debug)]
 pub struct LagJudge {
     limit_ns: u64,
-    /// A record that the follower has not acknowledged.
+    /// The end of the log at `since_ns`, which the follower has not acknowledged.
     checkpoint: u64,
-    /// When the log was there.
+    /// When the checkpoint was set, ns.
     since_ns: u64,
 }
 

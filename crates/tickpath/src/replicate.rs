@@ -221,7 +221,7 @@ pub(crate) fn tell_followed(event: &FollowEvent<'_>) {
         }
         FollowEvent::Ended(peer, why) => eprintln!("the connection from {peer} ended: {why}"),
         FollowEvent::MayLead(true, silence) => {
-            eprintln!("the copy is complete: takes over after a silence of {silence:?}");
+            eprintln!("the copy is complete: this standby takes over after {silence:?} of silence");
         }
         FollowEvent::MayLead(false, _) => eprintln!(
             "the copy may lack acknowledged orders, so this standby does not take over: wait until \

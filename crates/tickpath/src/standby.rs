@@ -103,7 +103,7 @@ pub(crate) fn wait(
         Promotion::Silence => "the silent exchange",
         Promotion::Farewell => "the exchange, which has ended,",
     };
-    eprintln!("takes over from {lost} at record {records}");
+    eprintln!("this standby takes over from {lost} at record {records}");
     // The journal has one writer.
     drop(store);
     let cores = cores.to_vec();

@@ -6,7 +6,7 @@ use crate::streams::{BELL, Ready, StreamId};
 /// A stream of the set's own.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnLane {
-    /// Which of them, by a small number that the set has chosen.
+    /// The small number that the set has given to this stream.
     pub place: usize,
     /// Whether it is watched until there is something to read.
     pub readable: bool,
@@ -25,7 +25,7 @@ pub enum Lane {
     Own(OwnLane),
 }
 
-/// All streams. Their ids are as small as they can be, because tables above are as long.
+/// All streams. Ids are kept small, because tables of the layers above are indexed by them.
 #[derive(Debug, Default)]
 pub struct Lanes {
     lanes: Vec<Lane>,
@@ -67,7 +67,7 @@ impl Lanes {
         }
     }
 
-    /// Takes in a stream of the inner set. Gives its id in this set.
+    /// Adds a stream of the inner set. Returns its id in this set.
     pub fn add_inner(&mut self, inner: StreamId) -> StreamId {
         let id = self.put(Lane::Inner(inner));
         if self.of_inner.len() <= inner.index() {
@@ -77,7 +77,7 @@ impl Lanes {
         id
     }
 
-    /// Takes in an own stream. Gives its id.
+    /// Adds an own stream. Returns its id.
     pub fn add_own(&mut self, place: usize) -> StreamId {
         let id = self.put(Lane::Own(OwnLane { place, readable: true, writable: false }));
         if self.of_place.len() <= place {
@@ -97,7 +97,7 @@ impl Lanes {
         StreamId(index as u32)
     }
 
-    /// Forgets a stream. Gives what it was.
+    /// Removes a stream. Returns what it was.
     pub fn remove(&mut self, id: StreamId) -> Lane {
         let lane = self.of(id);
         match lane {
@@ -112,7 +112,8 @@ impl Lanes {
         lane
     }
 
-    /// Watches an own stream, or gives the inner set's that is to be watched.
+    /// Watches an own stream. For one of the inner set it returns the id there, which the caller
+    /// has to watch.
     pub fn watch_writable(&mut self, id: StreamId, watch: bool) -> Option<StreamId> {
         match self.lanes.get_mut(id.index())? {
             Lane::Free => None,
@@ -125,7 +126,7 @@ impl Lanes {
         }
     }
 
-    /// Watches an own stream, or gives the inner set's that is to be watched.
+    /// As [`watch_writable`](Lanes::watch_writable), for reads.
     pub fn watch_readable(&mut self, id: StreamId, watch: bool) -> Option<StreamId> {
         match self.lanes.get_mut(id.index())? {
             Lane::Free => None,
@@ -137,8 +138,8 @@ impl Lanes {
         }
     }
 
-    /// Replaces the inner set's ids in `ready`, from `from` on, by this set's. Gives whether the
-    /// bell rang, which is taken out.
+    /// Replaces the inner set's ids in `ready`, from `from` on, by this set's. Drops events of the
+    /// bell and of unknown streams. Returns whether the bell rang.
     #[inline]
     pub fn translate(&self, ready: &mut Vec<Ready>, from: usize) -> bool {
         let mut rang = false;

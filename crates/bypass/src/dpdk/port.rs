@@ -69,14 +69,15 @@ pub struct DpdkPort {
     claims: Vec<OwnedFd>,
 }
 
-/// The one that knows how many frames were dropped because this process had not read earlier ones.
+/// Source of the number of frames that were dropped because this process had not read earlier ones.
 enum Losses {
-    /// The kernel, of the driver's socket of AF_XDP. The driver leaves out a full ring.
+    /// The kernel's count for the driver's socket of AF_XDP. The driver's own leaves out a full
+    /// ring.
     OverXdp(RawFd),
-    /// The kernel, of the driver's packet socket, since it was asked last; and how many before. A
-    /// driver that asks too (not in 22.11) has counted what it was told.
+    /// The kernel's count for the driver's packet socket, which each reading resets, and the sum of
+    /// earlier readings. A driver that reads it too (22.11 does not) adds it to its own count.
     OfPackets(RawFd, Cell<u64>),
-    /// The driver.
+    /// The driver's own count.
     OfDriver,
 }
 
