@@ -13,11 +13,11 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::BorrowedFd;
 
-/// Names the driver of DPDK, with its arguments behind commas.
+/// The variable that names the driver of DPDK, with its arguments after commas.
 #[cfg(feature = "dpdk")]
 const DRIVER_VARIABLE: &str = "TICKPATH_DPDK_DRIVER";
 
-/// A device of any kind. There is one a process, so its size does not matter.
+/// A device of any kind. A process has one, so its size does not matter.
 #[cfg_attr(feature = "dpdk", allow(clippy::large_enum_variant))]
 pub enum RealDevice {
     /// AF_XDP.
@@ -99,7 +99,7 @@ pub enum AnyDevice {
 }
 
 impl AnyDevice {
-    /// Where a host is to which the other part sends segments.
+    /// The hardware address of a host to which the other part sends segments, if it is known.
     pub fn spoken_to(&self, address: Ipv4Addr) -> Option<Mac> {
         match self {
             AnyDevice::Whole(_) => None,
@@ -125,7 +125,7 @@ macro_rules! whichever {
     };
 }
 
-/// A device by the calls of those that it may be.
+/// Implements a device by the same call of the one that it is.
 macro_rules! device {
     ($kind:ident) => {
         impl Frames for $kind {

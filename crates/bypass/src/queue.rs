@@ -224,8 +224,8 @@ impl Queue {
     }
 }
 
-/// Frames that the kernel dropped because there was no room in front of a socket of AF_XDP: none
-/// free, or none in the ring. `None` if the kernel doesn't say.
+/// Frames that the kernel dropped because a socket of AF_XDP had no room for them: no free frame,
+/// or a full ring. `None` if the kernel doesn't say.
 pub(crate) fn dropped(socket: RawFd) -> Option<u64> {
     // `struct xdp_statistics` of linux/if_xdp.h: dropped, invalid on the way in and out, ring
     // full, no free frame, nothing to send. A frame without a free one counts as dropped too.

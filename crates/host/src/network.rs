@@ -20,7 +20,7 @@ const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192
 const ZONE_ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(198, 51, 100, 1), Ipv4Addr::new(198, 51, 100, 2)];
 const PREFIX_BITS: u8 = 24;
-/// A station that is on no cable: what is sent there is dropped by whoever gets it.
+/// A station that is on no cable: every receiver drops frames that are sent there.
 const NOBODY: &str = "02:00:00:00:00:00";
 /// The calling thread's network namespace.
 const OWN: &str = "/proc/thread-self/ns/net";

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// A tenth of a second: a server that delays each answer by more would look dead.
 pub const DELAY_US_MAX: u64 = 100_000;
-/// A second: past some more whoever waits takes the other end for dead.
+/// A second: after some more the other end would look dead.
 pub const STALL_MS_MAX: u64 = 1_000;
 /// An hour.
 pub const STALL_EVERY_MS_MAX: u64 = 3_600_000;

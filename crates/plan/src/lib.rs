@@ -12,7 +12,7 @@
 //!   intensity  the series of orders by the messages due shortly before
 //! ```
 //!
-//! Pure data: whoever starts a process and the process itself read the same types here.
+//! Pure data: a process and the one that starts it read the same types here.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

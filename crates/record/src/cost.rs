@@ -80,7 +80,7 @@ impl Cost {
     }
 }
 
-/// Messages that all feeds missed; `None` if one can't tell, or there is none.
+/// Messages that the feeds missed in all; `None` without a feed, or if one can't tell.
 fn missed(loads: &[Load]) -> Option<u64> {
     let of_run = |load: &Load| {
         let ticks = Some(&load.tick).filter(|ticks| !ticks.is_empty())?;

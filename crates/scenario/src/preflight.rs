@@ -165,7 +165,7 @@ impl Conduct {
     }
 }
 
-/// A part of a command that is not there; `remedy` is that of its files.
+/// Which part of a command is missing, and what to do; `remedy` is for a file that it names.
 pub(crate) fn missing(command: &[String], remedy: &str) -> Option<String> {
     let program = &command[0];
     if !program.contains('/') && !is_on_path(program) {

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 use transport::{SideSet, Streams, tls};
 
-/// The address of FIX before the exchange serves there.
+/// The FIX port before the exchange serves it.
 pub(crate) struct FixDoor {
     /// Where it listens.
     pub(crate) address: SocketAddr,

@@ -1,6 +1,6 @@
 //! The line with which a gateway begins its connections to the exchange: PROXY protocol, version 1,
 //! "UNKNOWN". It says that the address of the connection is not the client's. It names no other
-//! address, so that the exchange need not trust whoever sends it.
+//! address, so that the exchange need not trust its sender.
 
 /// The line of our gateway.
 pub const UNKNOWN: &[u8] = b"PROXY UNKNOWN\r\n";

@@ -100,8 +100,8 @@ pub(crate) struct ExchangeArguments {
     /// Run an echo that only receives and sends, one connection at a time: the cost of the raw echo
     #[arg(long, requires = "echo")]
     pub bare: bool,
-    /// Run the echo over UDP. It answers whoever sends, at most as many bytes as came: use it on a
-    /// closed network, and end it afterwards
+    /// Run the echo over UDP. It answers every sender with at most as many bytes as came: use it on
+    /// a closed network, and end it afterwards
     #[arg(long, requires = "echo", conflicts_with_all = ["bare", "gateways", "feed"])]
     pub datagrams: bool,
     /// Inject a fault for tests: delay_us, stall_ms, stall_every_ms or drop_every

@@ -123,7 +123,7 @@ impl SocketReceiver {
     }
 }
 
-/// For whoever sleeps until something comes.
+/// For a thread that sleeps until something comes.
 impl AsFd for SocketReceiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()

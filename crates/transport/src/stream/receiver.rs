@@ -15,8 +15,7 @@ use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// A connected stream, plain or in TLS, that never blocks; nothing is allocated on the way of what
-/// it receives.
+/// A connected stream, plain or in TLS, that never blocks, and allocates nothing to receive.
 pub struct StreamReceiver {
     socket: TcpStream,
     session: Option<Box<Session>>,
@@ -73,8 +72,8 @@ impl StreamReceiver {
         })
     }
 
-    /// Whether the next read gives something without the socket: whoever sleeps on that would miss
-    /// it.
+    /// Whether the next read gives something without the socket. A thread that sleeps on the socket
+    /// would miss it.
     #[inline]
     pub fn has_more(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.has_more())

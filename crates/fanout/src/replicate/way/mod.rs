@@ -43,7 +43,7 @@ pub(crate) enum Way {
     InKernel(Box<InKernel>),
 }
 
-/// Whether a way passes the kernel's stack.
+/// Whether a way works below the kernel's stack.
 fn is_below(settings: &Settings) -> bool {
     backend::needs_net_admin(settings.backend.name)
 }

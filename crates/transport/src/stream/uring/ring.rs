@@ -360,7 +360,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and whole; whoever used it has ended, see `Ring::drop`.
+        // SAFETY: the mapping is ours and whole; its users have ended, see `Ring::drop`.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
