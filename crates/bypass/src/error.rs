@@ -72,7 +72,7 @@ pub enum BypassError {
          or use af_xdp"
     )]
     NoDpdk,
-    /// A flow is not to be had.
+    /// A flow can't be taken.
     #[error(
         "cannot reserve {address} for a stack below the kernel: {source}; \
          use an address of this interface and a port that no other program has"

@@ -17,7 +17,7 @@ pub fn queue_check(check: &QueueCheck, columns: usize) -> String {
         &mut out,
         "",
         &format!(
-            "{orders} joined the best price behind {ahead} lots in the mean, and {traded} of them \
+            "{orders} joined the best price behind {ahead} lots on average, and {traded} of them \
              traded. A backtest that sees totals alone must guess where lots leave a queue:"
         ),
     );
