@@ -251,7 +251,7 @@ impl TickPlan {
             require(limit.is_none(), "feed.dialect", dialect.name(), limit.unwrap_or_default())?;
         }
         let has_address = dialect != FeedDialect::Fix || self.feed.address.is_some();
-        let why = "name the exchange's FIX port with feed.address";
+        let why = "name the exchange's FIX port with feed.address (in a scenario feed.fix_address)";
         require(has_address, "feed.dialect", dialect.name(), why)?;
         self.strategy.check()
     }
