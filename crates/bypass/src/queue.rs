@@ -266,7 +266,7 @@ impl Received<'_> {
         self.queue.send(bytes, |frame| fill(frame, packet))
     }
 
-    /// Sends this frame, cut to that length, after `change`; false if there is no room. Call it
+    /// Sends this frame, cut to `bytes`, after `change`; false if there is no room. Call it
     /// once, and nothing after it.
     #[inline]
     pub(crate) fn send(&mut self, bytes: usize, change: impl FnOnce(&mut [u8])) -> bool {

@@ -91,8 +91,9 @@ pub struct Channel<'a> {
     /// For `FEED`, from an operator: the exchange's kernel stamps one of N datagrams on its
     /// way out; `None` or 0: none. `DESCRIBE` returns the stamps.
     pub stamp_every: Option<u32>,
-    /// For `BOOK`: whether the last message of each tick carries the exchange's stamps, and the
-    /// answer names the instrument's units; `None` changes nothing. The initial value is false.
+    /// For `BOOK` and `TOP`: whether the last message of each tick carries the exchange's stamps,
+    /// and the answer names the instrument's units; `None` changes nothing. The initial value is
+    /// false.
     pub stamps: Option<bool>,
 }
 
