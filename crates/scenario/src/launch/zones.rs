@@ -26,7 +26,7 @@ impl Launch<'_> {
             let (percent, seed) = (scenario.follower.loss_percent, seeds.bits());
             let started =
                 network.within(|| Loss::start(&Interface::named(ZONE_DEVICE)?, percent, seed))?;
-            started.map_err(|why| self.failed(format!("no packets can be lost: {why}")))
+            started.map_err(|why| self.failed(format!("cannot drop packets: {why}")))
         };
         Ok(Some(Losses([lose(networks.exchange())?, lose(zone)?])))
     }
@@ -41,6 +41,6 @@ impl Losses {
             let dropped = one.dropped.saturating_add(other.dropped);
             Ok(BetweenZones { packets, dropped })
         };
-        counts().map_err(|why| format!("the packets between the zones are not known: {why}"))
+        counts().map_err(|why| format!("cannot count the packets between the zones: {why}"))
     }
 }
