@@ -1,24 +1,26 @@
-//! The raw ticker: the exchange's end of the floor of a tick's path. Datagrams of a given length
-//! leave on a schedule, and orders come back as in [`crate::echo`], with stamps. It has no codec,
-//! book or engine, and runs under the same loop and backend as the exchange.
+//! The raw ticker: the exchange's end of the floor of a tick's path. Ticks of a given length leave
+//! on a schedule, as datagrams or over a stream, and orders come back as in [`crate::echo`], with
+//! stamps. It has no codec, book or engine, and runs under the same loop and backend as the
+//! exchange.
 //!
 //! On the stream messages have [`crate::echo`]'s form. Their kinds:
 //!
 //! | kind | from | sequence | |
 //! |---|---|---|---|
 //! | `S` | client | IPv4 address · 2^16 + port | datagrams shall go there: the client's own address, or one that the operator allows, or the multicast group; answered with `S` and 1, or 0: another connection has them already, or they may not go there |
-//! | `G` | client | any | begins the schedule; answered with `G` and the number of datagrams that will come, 0: not without `S`, nor while one runs |
-//! | `E` | server | how many datagrams left | the schedule is over |
+//! | `T` | client | any | ticks shall come over this stream, one after the other, and nothing else; answered with `T` and the length of each in bytes, or 0: another connection has them already |
+//! | `G` | client | any | begins the schedule: by the stream of the `S`, or by any other than that of the `T`; answered with `G` and the number of ticks that will come, 0: nobody asked for them, or a schedule runs |
+//! | `E` | server | how many ticks left | the schedule is over; over the stream of the `G` |
 //! | other | client | any | an order: comes back in the length that it asks for, with the stamps if there is room for them |
 //!
 //! From byte 16 on, behind its header, an order's reply has four stamps of 8 bytes in ns on the
 //! server's clock: gateway in, engine in, engine out, gateway out. The last three are equal.
 //!
-//! | bytes of a datagram | little endian |
+//! | bytes of a tick | little endian |
 //! |---|---|
 //! | 0..8 | its number, from 1 |
 //! | 8..16 | when the schedule wanted it to leave, ns on the server's clock |
-//! | 16..24 | when it left: last thing before the system call |
+//! | 16..24 | when it left: last thing before the system call, or before it joins the bytes that leave at the end of the turn |
 //! | 24.. | zero |
 //!
 //! While the schedule runs the server does not sleep, whatever its backend.
@@ -30,23 +32,26 @@ use crate::streams::StreamId;
 use clock::Clock;
 use clock::schedule::{Arrival, Schedule};
 use serde::Serialize;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
-/// Bytes of a datagram before its padding: the shortest one.
+/// Bytes of a tick before its padding: the shortest one.
 pub const TICK_HEADER_BYTES: usize = 24;
-/// The longest datagram that is sent, bytes.
+/// The longest tick that is sent, bytes.
 pub const TICK_BYTES_MAX: usize = crate::datagram::DATAGRAM_BYTES_MAX;
 /// The shortest reply that holds the stamps.
 pub const STAMPED_REPLY_BYTES: usize = HEADER_BYTES + 32;
 
-/// Asks for the datagrams.
+/// Asks for the ticks as datagrams.
 pub const SUBSCRIBE: u8 = b'S';
+/// Asks for the ticks over this stream.
+pub const SUBSCRIBE_STREAM: u8 = b'T';
 /// Begins the schedule.
 pub const START: u8 = b'G';
 /// The schedule is over.
 pub const ENDED: u8 = b'E';
 
-/// The head of a datagram.
+/// The head of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
     /// From 1.
@@ -91,16 +96,16 @@ pub fn stamps(body: &[u8]) -> Option<[u64; 4]> {
     Some(body.as_chunks::<8>().0.first_chunk::<4>()?.map(u64::from_le_bytes))
 }
 
-/// The schedule of the datagrams.
+/// The schedule of the ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TickerSettings {
     /// Length of each, from [`TICK_HEADER_BYTES`] to [`TICK_BYTES_MAX`].
     pub datagram_bytes: usize,
-    /// Datagrams a second, in (0, 1e9].
+    /// Ticks a second, in (0, 1e9].
     pub rate_per_second: f64,
     /// How they are spread.
     pub arrival: Arrival,
-    /// Datagrams of a burst, at least 1.
+    /// Ticks of a burst, at least 1.
     pub burst: u64,
     /// How long.
     pub seconds: f64,
@@ -115,7 +120,7 @@ pub struct BadTicker {
     allowed: String,
 }
 
-/// A week; the schedule's datagrams are counted before it begins.
+/// A week; the schedule's ticks are counted before it begins.
 const SECONDS_MAX: f64 = 7.0 * 86_400.0;
 
 impl TickerSettings {
@@ -142,7 +147,7 @@ impl TickerSettings {
 /// Counts of a ticker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TickerCounts {
-    /// Datagrams that the kernel took.
+    /// Datagrams that the kernel took, or ticks that left over a stream.
     pub datagrams: u64,
     /// Times the kernel had no room; it was asked again.
     pub full: u64,
@@ -150,14 +155,17 @@ pub struct TickerCounts {
     pub failed: u64,
 }
 
-/// A client that gets the datagrams, and the stream by which it subscribed.
+/// A client that gets the ticks, and the stream by which it subscribed.
 struct Subscriber {
     id: StreamId,
-    to: SocketAddr,
+    /// `None`: over that stream.
+    to: Option<SocketAddr>,
 }
 
 /// A schedule at work.
 struct Running {
+    /// The stream that began it.
+    by: StreamId,
     schedule: Schedule,
     start_ns: u64,
     sent: u64,
@@ -233,6 +241,14 @@ impl TickerEcho {
                 let taken = self.subscribe(id, message.sequence);
                 answer(u64::from(taken)).encode(out);
             }
+            SUBSCRIBE_STREAM => {
+                let is_free = self.is_free(id);
+                if is_free {
+                    self.subscriber = Some(Subscriber { id, to: None });
+                }
+                let bytes = if is_free { self.datagram.len() as u64 } else { 0 };
+                answer(bytes).encode(out);
+            }
             START => answer(self.begin(id)).encode(out),
             _ => {
                 let Some(reply) = message.reply() else { return };
@@ -249,8 +265,13 @@ impl TickerEcho {
         }
     }
 
+    /// Whether no other connection has the ticks.
+    fn is_free(&self, id: StreamId) -> bool {
+        self.running.is_none() && self.subscriber.as_ref().is_none_or(|other| other.id == id)
+    }
+
     fn subscribe(&mut self, id: StreamId, sequence: u64) -> bool {
-        if self.running.is_some() || self.subscriber.as_ref().is_some_and(|other| other.id != id) {
+        if !self.is_free(id) {
             return false;
         }
         let ip = Ipv4Addr::from_bits((sequence >> 16) as u32);
@@ -259,25 +280,27 @@ impl TickerEcho {
         if self.recipients.check(to, peer).is_err() || self.sender.reach(to).is_err() {
             return false;
         }
-        self.subscriber = Some(Subscriber { id, to });
+        self.subscriber = Some(Subscriber { id, to: Some(to) });
         true
     }
 
     fn begin(&mut self, id: StreamId) -> u64 {
-        let asked = self.subscriber.as_ref().is_some_and(|subscriber| subscriber.id == id);
+        // A stream of ticks has no answers among them.
+        let asked = self.subscriber.as_ref().is_some_and(|one| (one.id == id) == one.to.is_some());
         if !asked || self.running.is_some() {
             return 0;
         }
         let TickerSettings { rate_per_second, arrival, burst, .. } = self.settings;
         let schedule = Schedule::new(rate_per_second, arrival, burst, 1);
-        self.running = Some(Running { schedule, start_ns: self.clock.now_ns(), sent: 0 });
+        let start_ns = self.clock.now_ns();
+        self.running = Some(Running { by: id, schedule, start_ns, sent: 0 });
         self.settings.datagrams()
     }
 
-    /// Sends the datagram that is due, if there is one. Returns the message that ends the schedule,
-    /// and the stream that gets it.
+    /// Sends the tick that is due, if there is one. Returns the message that ends the schedule, and
+    /// the stream that gets it. Without `outbound` a tick over a stream counts as failed.
     #[inline]
-    pub(crate) fn tick(&mut self) -> Option<(StreamId, Message)> {
+    pub(crate) fn tick(&mut self, outbound: Option<&mut Outbound>) -> Option<(StreamId, Message)> {
         let (Some(running), Some(subscriber)) = (&mut self.running, &self.subscriber) else {
             return None;
         };
@@ -288,7 +311,15 @@ impl TickerEcho {
         }
         let number = running.schedule.index() + 1;
         Tick { number, intended_ns, published_ns }.encode(&mut self.datagram);
-        match self.sender.send(subscriber.to, &self.datagram) {
+        let outcome = match (subscriber.to, outbound) {
+            (Some(to), _) => self.sender.send(to, &self.datagram),
+            (None, Some(outbound)) => {
+                outbound.to(subscriber.id).extend_from_slice(&self.datagram);
+                SendOutcome::Whole
+            }
+            (None, None) => SendOutcome::Failed(io::ErrorKind::Unsupported.into()),
+        };
+        match outcome {
             SendOutcome::Whole => {
                 running.sent += 1;
                 self.counts.datagrams += 1;
@@ -304,19 +335,19 @@ impl TickerEcho {
         if number < self.settings.datagrams() {
             return None;
         }
-        let (length_bytes, sequence) = (HEADER_BYTES as u16, running.sent);
+        let (length_bytes, sequence, by) = (HEADER_BYTES as u16, running.sent, running.by);
         self.running = None;
-        Some((subscriber.id, Message { length_bytes, reply_bytes: 0, kind: ENDED, sequence }))
+        Some((by, Message { length_bytes, reply_bytes: 0, kind: ENDED, sequence }))
     }
 
-    /// The stream has ended: its datagrams end, too.
+    /// The stream has ended: its ticks end, too.
     pub(crate) fn closed_by(&mut self, id: StreamId) {
         if self.subscriber.as_ref().is_some_and(|subscriber| subscriber.id == id) {
             (self.subscriber, self.running) = (None, None);
         }
+        self.running = self.running.take().filter(|running| running.by != id);
     }
 
-    /// On the clock that it stamps by.
     /// Notes from where a connection comes: datagrams may go there.
     pub(crate) fn opened_by(&mut self, id: StreamId, peer: Option<SocketAddr>) {
         if self.peers.len() <= id.index() {
@@ -325,6 +356,7 @@ impl TickerEcho {
         self.peers[id.index()] = peer.map(|peer| peer.ip());
     }
 
+    /// On the clock that it stamps by.
     #[inline]
     pub(crate) fn now_ns(&self) -> u64 {
         self.clock.now_ns()
@@ -360,7 +392,7 @@ impl Service for TickerEcho {
 
     #[inline]
     fn elsewhere(&mut self, outbound: &mut Outbound) -> bool {
-        if let Some((id, ended)) = self.tick() {
+        if let Some((id, ended)) = self.tick(Some(outbound)) {
             ended.encode(outbound.to(id));
         }
         self.running.is_some()

@@ -160,3 +160,63 @@ fn settings_out_of_range_are_rejected() {
     assert_eq!(rejected(TickerSettings { seconds: f64::INFINITY, ..SETTINGS }), "length");
     assert_eq!(Tick::decode(&[0; 23]), None);
 }
+
+/// The ticks alone come over the stream that asked for them, and all else over the other one.
+#[test]
+fn ticks_over_a_stream_are_as_many_and_have_their_stamps() {
+    let clock = Clock::calibrate();
+    let mut running = Running::start(SETTINGS, clock);
+    let mut ticks = TcpStream::connect(running.stream.peer_addr().unwrap()).unwrap();
+    ticks.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    assert_eq!(running.ask(START, 0), 0, "nobody asked for ticks");
+    let mut bytes = Vec::new();
+    let kind = SUBSCRIBE_STREAM;
+    Message { length_bytes: 16, reply_bytes: 0, kind, sequence: 0 }.encode(&mut bytes);
+    ticks.write_all(&bytes).unwrap();
+    ticks.read_exact(&mut bytes).unwrap();
+    let answer = Message::decode(&bytes).unwrap().unwrap();
+    assert_eq!((answer.kind, answer.sequence), (SUBSCRIBE_STREAM, 100), "bytes of a tick");
+    assert_eq!(running.ask(SUBSCRIBE_STREAM, 0), 0, "another one has them");
+    let started_ns = clock.now_ns();
+    assert_eq!(running.ask(START, 0), 50);
+    let mut tick = [0; SETTINGS.datagram_bytes];
+    for number in 1..=50 {
+        ticks.read_exact(&mut tick).unwrap();
+        let told = Tick::decode(&tick).unwrap();
+        assert_eq!(told.number, number);
+        assert!(told.intended_ns >= started_ns && told.published_ns >= told.intended_ns);
+        assert!(told.published_ns <= clock.now_ns() && tick[TICK_HEADER_BYTES..] == [0; 76]);
+    }
+    let (ended, _) = running.receive();
+    assert_eq!((ended.kind, ended.sequence), (ENDED, 50));
+    assert_eq!(running.stop(), TickerCounts { datagrams: 50, full: 0, failed: 0 });
+    let mut rest = Vec::new();
+    ticks.read_to_end(&mut rest).unwrap();
+    assert!(rest.is_empty(), "{rest:?}");
+}
+
+/// A schedule ends with the stream that began it, and the ticks with theirs.
+#[test]
+fn ticks_over_a_stream_end_with_either_connection() {
+    let clock = Clock::calibrate();
+    let long = TickerSettings { seconds: 1_000.0, rate_per_second: 1.0, ..SETTINGS };
+    let mut orders = Running::start(long, clock);
+    let address = orders.stream.peer_addr().unwrap();
+    let dial = || TcpStream::connect(address).unwrap();
+    // `ask` is of the stream in that place.
+    let mut ticks = dial();
+    std::mem::swap(&mut orders.stream, &mut ticks);
+    assert_eq!(orders.ask(SUBSCRIBE_STREAM, 0), 100);
+    assert_eq!(orders.ask(START, 0), 0, "its ticks would follow an answer");
+    std::mem::swap(&mut orders.stream, &mut ticks);
+    assert_eq!(orders.ask(START, 0), 1_000);
+    drop(std::mem::replace(&mut orders.stream, dial()));
+    let deadline = Deadline::after(Duration::from_secs(5));
+    while orders.ask(START, 0) == 0 {
+        assert!(!deadline.left().is_zero(), "the schedule outlives who began it");
+    }
+    drop(ticks);
+    while orders.ask(SUBSCRIBE_STREAM, 0) == 0 {
+        assert!(!deadline.left().is_zero(), "the ticks outlive their stream");
+    }
+}

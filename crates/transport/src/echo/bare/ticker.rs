@@ -37,7 +37,7 @@ fn tick(bare: &mut Bare, ticker: &mut TickerEcho, stop: &AtomicBool) -> io::Resu
     let mut end = 0;
     while goes_on() {
         answer.clear();
-        if let Some((_, ended)) = ticker.tick() {
+        if let Some((_, ended)) = ticker.tick(None) {
             ended.encode(&mut answer);
         }
         if let BareRead::Bytes(n) = bare.receive(&mut bytes[end..])? {
