@@ -173,7 +173,8 @@ pub fn write_header(
     put_header(&mut out[start..], fin, opcode, mask, payload_bytes);
 }
 
-fn header_bytes(masked: bool, payload_bytes: usize) -> usize {
+/// Bytes of the header of a payload that is so long.
+pub fn header_bytes(masked: bool, payload_bytes: usize) -> usize {
     let length_bytes = match payload_bytes {
         0..=125 => 0,
         126..=65_535 => 2,

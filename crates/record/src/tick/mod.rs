@@ -159,7 +159,7 @@ pub struct Tick {
     pub datagrams: u64,
     /// Messages in them.
     pub messages: u64,
-    /// Their mean length, bytes, rounded.
+    /// Their mean length, bytes, rounded up; of ticks over TCP with all frames, without TLS.
     pub datagram_bytes: u64,
     /// Gaps in the count of messages.
     pub gaps: u64,

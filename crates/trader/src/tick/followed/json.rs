@@ -67,6 +67,17 @@ impl PriceDialect for Json {
         (self.at, prices.sequence) = (feed_sequence, feed_sequence);
         Ok(stamps.map(|stamps| (feed_sequence, stamps)))
     }
+
+    #[inline]
+    fn wire_bytes(text_bytes: usize) -> usize {
+        frame_bytes(text_bytes)
+    }
+}
+
+/// Bytes of the exchange's frame around a text of that length.
+#[inline]
+pub(super) fn frame_bytes(text_bytes: usize) -> usize {
+    wire::frame::header_bytes(false, text_bytes) + text_bytes
 }
 
 /// Why a message of another instrument, or with a number that does not grow, ends the run.

@@ -9,6 +9,13 @@ fn decimal(text: &str) -> Decimal {
     Decimal::parse(text).unwrap()
 }
 
+/// Bytes of the frame that a message comes in.
+fn framed(text: &[u8]) -> usize {
+    let mut frame = Vec::new();
+    wire::frame::write_frame(&mut frame, true, wire::frame::Opcode::Text, None, text);
+    frame.len()
+}
+
 fn begun() -> JsonBook {
     let mut book = JsonBook::new("BTC_USDT", [decimal("0.01"), decimal("0.00001")], 100);
     let level = |price, amount| (decimal(price), decimal(amount));
@@ -54,7 +61,7 @@ fn a_tick_ends_with_the_message_that_has_stamps() {
     let expected = Tick {
         number: 9,
         messages: 2,
-        bytes: first.len() + last.len(),
+        bytes: framed(&first) + framed(&last),
         kind: Kind::Live,
         intended_ns: 1,
         acknowledged_ns: 2,
@@ -64,7 +71,7 @@ fn a_tick_ends_with_the_message_that_has_stamps() {
     assert_eq!((best_bid(&book), book.sequence()), ((9_900, 150_000), 9));
     // The next tick begins anew.
     let next = level("98", "1", 12, Some([4, 5, 6]));
-    assert_eq!(book.take(&next).map(|tick| (tick.messages, tick.bytes)), Some((1, next.len())));
+    assert_eq!(book.take(&next).map(|tick| (tick.messages, tick.bytes)), Some((1, framed(&next))));
     assert!(book.is_in_sync() && book.failure().is_none());
 }
 

@@ -4,7 +4,7 @@
 //! A run ends with a `GAP`, a message that is none of these, a number that does not grow, or a
 //! price between ticks.
 
-use crate::tick::followed::json::{not_next, other};
+use crate::tick::followed::json::{frame_bytes, not_next, other};
 use crate::tick::followed::prices::{PriceBook, PriceDialect, PriceFollower, quoted};
 use crate::tick::followed_state::{FollowedState, TOP};
 use engine::Side;
@@ -71,6 +71,11 @@ impl PriceDialect for JsonTop {
         prices.count_change();
         (self.at, prices.sequence) = (number, number);
         Ok(Some((number, stamps)))
+    }
+
+    #[inline]
+    fn wire_bytes(text_bytes: usize) -> usize {
+        frame_bytes(text_bytes)
     }
 
     fn afterwards(&mut self, prices: &PriceBook) {

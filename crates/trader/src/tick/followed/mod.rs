@@ -21,7 +21,7 @@ pub(crate) struct Tick {
     /// The number of its last message.
     pub(crate) number: u64,
     pub(crate) messages: u16,
-    /// Length of the datagram, or of all messages of the tick.
+    /// Length of the datagram, or of all messages of the tick with their frames.
     pub(crate) bytes: usize,
     pub(crate) kind: Kind,
     pub(crate) intended_ns: u64,

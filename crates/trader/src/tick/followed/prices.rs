@@ -25,6 +25,11 @@ pub(crate) trait PriceDialect {
         message: &[u8],
     ) -> Result<Option<(u64, TickStamps)>, String>;
 
+    /// Bytes on the wire of a message that is so long.
+    fn wire_bytes(message_bytes: usize) -> usize {
+        message_bytes
+    }
+
     /// Off the path: the work that can wait until the tick's order has left.
     fn afterwards(&mut self, _prices: &PriceBook) {}
 
@@ -52,7 +57,7 @@ pub(crate) struct PriceBook {
     units: [Decimal; 2],
     /// Number of the last change that was applied; 0 before the first.
     pub(super) sequence: u64,
-    /// Changes, and the bytes of their messages, of a tick whose end is still to come.
+    /// Changes, and the bytes of their messages on the wire, of a tick whose end is still to come.
     messages: u16,
     bytes: usize,
     pub(super) counts: Counts,
@@ -199,7 +204,7 @@ impl<D: PriceDialect> FollowedBook for PriceFollower<D> {
                 return Some(prices.no_tick(message.len()));
             }
         };
-        prices.bytes += message.len();
+        prices.bytes += D::wire_bytes(message.len());
         let Some((number, [intended_ns, acknowledged_ns, published_ns])) = ended else {
             return Some(prices.no_tick(message.len()));
         };

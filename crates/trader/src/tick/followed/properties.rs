@@ -6,6 +6,7 @@ use crate::tick::followed::json::JsonBook;
 use crate::tick::followed::json_top::TopBook;
 use crate::tick::followed::{FollowedBook, Kind};
 use wire::Decimal;
+use wire::frame::FRAME_HEADER_BYTES_MAX;
 
 /// The instruments of the golden messages.
 const JSON_INSTRUMENT: &str = "BTC_USDT";
@@ -30,7 +31,7 @@ fn follows<'a>(mut book: impl FollowedBook, messages: impl Iterator<Item = &'a [
         let before = book.sequence();
         let Some(tick) = book.take(message) else { panic!("a message was not looked at") };
         book.afterwards();
-        bytes += message.len();
+        bytes += message.len() + FRAME_HEADER_BYTES_MAX;
         match tick.kind {
             Kind::Live => {
                 assert!(tick.number > before, "tick {} came after {before}", tick.number);
