@@ -99,8 +99,8 @@ impl Subject {
     fn is_bare_of(&self, floor: &Subject) -> bool {
         self.is_bare()
             && (&self.backend, &self.wrapper) == (&floor.backend, &floor.wrapper)
-            && (&self.cores, &self.scheduling, self.tls, &self.dialect)
-                == (&floor.cores, &floor.scheduling, floor.tls, &floor.dialect)
+            && (&self.cores, &self.scheduling) == (&floor.cores, &floor.scheduling)
+            && (self.tls, &self.dialect, &self.feed) == (floor.tls, &floor.dialect, &floor.feed)
     }
 
     /// Whether it is the reference right below `subject`.

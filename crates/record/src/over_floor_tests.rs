@@ -81,6 +81,22 @@ fn what_is_not_known_of_a_half_is_not_judged() {
     assert!((over.figures["p50"].ratio - 1.07).abs() < 0.01, "the figure itself is known");
 }
 
+/// The bare loop of ticks has datagrams only.
+#[test]
+fn a_floor_and_bare_are_of_the_same_market_data() {
+    let subject = |name: &str, feed: &str| Subject {
+        name: name.to_owned(),
+        feed: feed.to_owned(),
+        ..Subject::default()
+    };
+    let (sbe, json) = (subject("a", ""), subject("b", "json"));
+    let floors = [subject("floor", ""), subject("floor-2", "json")];
+    let bare = subject("bare", "");
+    let below = |one: &Subject| floors.each_ref().map(|floor| floor.is_below(one));
+    assert_eq!((below(&sbe), below(&json)), ([true, false], [false, true]));
+    assert_eq!(floors.each_ref().map(|floor| bare.is_below(floor)), [true, false]);
+}
+
 /// Records of schema 1 and 2 have percentiles of each run, and no brackets of each.
 #[test]
 fn an_older_record_has_the_ratio_of_its_runs_and_no_judgement() {

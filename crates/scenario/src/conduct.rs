@@ -282,9 +282,10 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &ScenarioCores) -> Vec<Entrant
 
 /// The bare echo below each floor.
 fn bare_of(floors: &[Entrant]) -> impl Iterator<Item = Entrant> + '_ {
-    // The bare loop of orders has connections only.
-    let connected = floors.iter().filter(|floor| floor.dialect != Dialect::SbeUdp);
-    connected.map(|floor| Entrant {
+    // The bare loop of orders has connections only, and that of ticks datagrams only.
+    let has_loop =
+        |floor: &&Entrant| floor.dialect != Dialect::SbeUdp && floor.feed == FeedDialect::Sbe;
+    floors.iter().filter(has_loop).map(|floor| Entrant {
         name: floor.name.replacen(FLOOR, BARE, 1),
         is_bare: true,
         ..floor.clone()
@@ -294,10 +295,9 @@ fn bare_of(floors: &[Entrant]) -> impl Iterator<Item = Entrant> + '_ {
 /// One floor for each combination of backend, wrapper, cores, class and message length.
 fn floors(entrants: &[Entrant]) -> Vec<Entrant> {
     let mut floors: Vec<Entrant> = Vec::new();
-    // The raw ticker sends datagrams, which are no floor of a connection.
-    for entrant in entrants.iter().filter(|entrant| entrant.feed == FeedDialect::Sbe) {
+    for entrant in entrants {
         let same = |floor: &Entrant| {
-            let of = |one: &Entrant| (one.scheduling, one.has_tls, one.dialect);
+            let of = |one: &Entrant| (one.scheduling, one.has_tls, one.dialect, one.feed);
             (&floor.backend, &floor.wrapper, &floor.cores, of(floor))
                 == (&entrant.backend, &entrant.wrapper, &entrant.cores, of(entrant))
         };
@@ -311,3 +311,7 @@ fn floors(entrants: &[Entrant]) -> Vec<Entrant> {
     }
     floors
 }
+
+#[cfg(test)]
+#[path = "conduct_tests.rs"]
+mod tests;

@@ -44,8 +44,8 @@ pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Fee
     Ok(Some(Feed { reach, datagram_bytes_max, snapshot_seconds }))
 }
 
-/// The raw datagrams in the feed's place, if there is to be one: as many as inputs, at their pace.
-/// They leave by `device` if the connections have no sockets of the kernel.
+/// The raw ticker in the feed's place, if there is to be one: as many ticks as inputs, at their
+/// pace. Datagrams leave by `device` if the connections have no sockets of the kernel.
 pub(crate) fn ticker(
     arguments: &MarketDataArguments,
     clock: Clock,

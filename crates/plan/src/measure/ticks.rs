@@ -123,8 +123,8 @@ impl Measurement for Ticks {
     fn words(&self) -> Words {
         Words {
             messages: "orders",
-            floor: "a raw datagram in and raw bytes out and back, as long as the real ones, on the \
-                    same cores",
+            floor: "a raw datagram (raw bytes over TCP for JSON and FIX) in and raw bytes out and \
+                    back, as long as the real ones, on the same cores",
             cores: "exchange and trader on",
             percentiles: &["p50", "p90", "p99", "p99_9", "p99_99"],
             ..Words::of_messages(&[

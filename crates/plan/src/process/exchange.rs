@@ -24,7 +24,7 @@ pub struct ExchangePlan {
     pub end: End,
     /// The datagrams that it publishes, if any.
     pub feed: Option<PublishPlan>,
-    /// The order flow of its own, or the schedule of raw datagrams, if any.
+    /// The order flow of its own, or the schedule of raw ticks, if any.
     pub flow: Option<FlowPlan>,
 }
 

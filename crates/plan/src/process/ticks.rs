@@ -250,7 +250,8 @@ impl TickPlan {
             ]);
             require(limit.is_none(), "feed.dialect", dialect.name(), limit.unwrap_or_default())?;
         }
-        let has_address = dialect != FeedDialect::Fix || self.feed.address.is_some();
+        let needs_address = dialect == FeedDialect::Fix && self.raw.is_none();
+        let has_address = !needs_address || self.feed.address.is_some();
         let why = "name the exchange's FIX port with feed.address (in a scenario feed.fix_address)";
         require(has_address, "feed.dialect", dialect.name(), why)?;
         self.strategy.check()
@@ -349,5 +350,9 @@ mod tests {
         );
         let floor = TickPlan { raw: Some(raw), ..plan() };
         assert!(floor.check().unwrap_err().to_string().contains("65507"));
+        // The raw ticker has no FIX port.
+        let feed = FeedPlan { dialect: FeedDialect::Fix, ..FeedPlan::default() };
+        let raw = floor.raw.map(|raw| RawPlan { datagram_bytes: 200, ..raw });
+        TickPlan { raw, feed, audit: None, ..plan() }.check().unwrap();
     }
 }

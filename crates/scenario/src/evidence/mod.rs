@@ -15,6 +15,7 @@ use hdrhistogram::Histogram;
 use ipc_bench::judge::DisturbedShares;
 use plan::scenario::Measure;
 use plan::tables::subject::Dialect;
+use plan::tables::ticks::FeedDialect;
 use record::{ClientResult, ExchangeResult, Kind, MessageBytes};
 use std::collections::BTreeMap;
 use transport::acked::HEADER_BYTES;
@@ -127,7 +128,7 @@ impl Run {
     }
 }
 
-/// Lengths of messages, and of a feed's datagrams.
+/// Lengths of messages, and of a feed's ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lengths {
     pub messages: MessageBytes,
@@ -165,7 +166,10 @@ fn longer(plain: MessageBytes, by: usize) -> MessageBytes {
 pub(crate) fn lengths(run: &Run, entrants: &[Entrant], floor: &Entrant) -> Option<Lengths> {
     let subject = &entrants.iter().find(|one| !one.is_floor && one.index == floor.index)?.name;
     let load = &run.measured.iter().find(|measured| measured.subject == *subject)?.result.load;
-    let datagram = load.tick.first().map_or(0, |tick| tick.datagram_bytes);
+    // All messages of a tick leave in one write, so in one record. Datagrams are always plain.
+    let is_in_record = floor.has_tls && floor.feed != FeedDialect::Sbe;
+    let record = if is_in_record { RECORD_OVERHEAD_BYTES as u64 } else { 0 };
+    let datagram = load.tick.first().map_or(0, |tick| tick.datagram_bytes + record);
     let plain = Some(load.message_bytes).filter(|bytes| bytes.order > 0)?;
     let messages = match floor.dialect {
         Dialect::SbeUdp => as_datagrams(plain),

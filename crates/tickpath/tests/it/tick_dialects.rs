@@ -105,25 +105,59 @@ fn all_dialects_are_measured_alike() {
     assert!(bytes("fix") > bytes("sbe"), "{:?} {:?}", bytes("fix"), bytes("sbe"));
     let ticks = |name| subject(&record, name)["load"]["tick"][0]["datagrams"].as_u64();
     assert!(ticks("top") < ticks("json"), "{:?} {:?}", ticks("top"), ticks("json"));
-    // The raw ticker sends datagrams: no floor of a connection.
-    let floors: Vec<&Value> = record["subjects"].as_array().unwrap().iter().collect();
-    let floors = floors.iter().filter(|one| one["name"].as_str().unwrap().starts_with("floor"));
-    assert_eq!(floors.count(), 1);
+    floors_are_as_long(&record, 0);
     let table = text(&done.stdout);
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    let (_, over) = table.split_once("over the floor").unwrap();
+    for name in NAMES {
+        let mut rows = over.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let row = rows.find(|row| row.first() == Some(&name)).unwrap();
+        assert!(
+            row.iter().any(|cell| cell.trim_end_matches('?').ends_with('x')),
+            "{row:?} {table}"
+        );
+    }
 }
 
-/// Orders of all are in TLS, and the market data of those that have a connection for it.
+/// Each subject has a floor of its own, whose ticks are as long as its own and, over a connection,
+/// `record_bytes` longer.
+#[track_caller]
+fn floors_are_as_long(record: &Value, record_bytes: u64) {
+    let floors = ["floor", "floor-2", "floor-3", "floor-4"];
+    let all = record["subjects"].as_array().unwrap().iter();
+    let names = all.map(|one| one["name"].as_str().unwrap());
+    assert!(names.filter(|name| name.starts_with("floor")).eq(floors), "{record}");
+    for (name, floor) in NAMES.iter().zip(floors) {
+        let [ours, floors] = [name, floor].map(|of| &subject(record, of)["load"]["tick"][0]);
+        let of = |tick: &Value| tick["datagram_bytes"].as_u64().unwrap();
+        let longer = if *name == "sbe" { 0 } else { record_bytes };
+        assert_eq!(of(floors), of(ours) + longer, "{name}");
+        let samples = floors["samples"].as_u64().unwrap();
+        assert!(samples > 0 && floors["datagrams"] == samples, "{floors}");
+        assert_eq!(floors["kernel_stamps"], "software", "{name}");
+        for rule_of in ["complete", "replies", "recorded", "ticks", "orders", "stages"] {
+            let rule = rule(record, &format!("{floor}.{rule_of}"));
+            assert_eq!(rule["verdict"], "held", "{rule}");
+        }
+        let whole = series(record, name, "tick_to_gateway", "service");
+        assert_eq!(whole["over_floor"]["floor"], floor, "{name}");
+        assert!(whole["over_floor"]["figures"]["p50"]["ratio"].as_f64() > Some(0.0), "{whole}");
+    }
+}
+
+/// Orders of all are in TLS, and the market data of those that have a connection for it. Their
+/// floors are as long as its records.
 #[test]
 fn all_dialects_are_followed_over_tls() {
     let out = tempfile::tempdir().unwrap();
-    let (done, record) = run(out.path(), &["tls=true"]);
+    let (done, record) = run(out.path(), &["tls=true", "floor_seconds=0.3"]);
     held(&record, &done, &["complete", "replies", "recorded", "flow", "ticks", "book", "stages"]);
     for name in NAMES {
         let subject = subject(&record, name);
         assert_eq!(subject["tls"], true, "{name}");
         assert_eq!(subject["load"]["tick"][0]["kernel_stamps"], "software", "{name}");
     }
+    floors_are_as_long(&record, 22);
 }
 
 /// The exchange spins before each write to a connection. A tick as JSON is such a write, also to

@@ -23,6 +23,7 @@ mod order_stream;
 mod parts;
 mod phase;
 mod prepare;
+mod raw_start;
 mod receiver;
 mod rehearsal;
 mod rehearsal_prices;

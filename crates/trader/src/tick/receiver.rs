@@ -2,6 +2,7 @@
 
 use crate::tick::frames::FrameReceiver;
 use crate::tick::frames::fix::FixFrames;
+use crate::tick::frames::raw::RawFrames;
 use crate::tick::frames::web::WebFrames;
 use clock::wall::Wall;
 use std::os::fd::BorrowedFd;
@@ -12,6 +13,8 @@ pub(crate) enum TickReceiver {
     Datagrams(Box<DatagramReceiver>),
     Web(Box<FrameReceiver<WebFrames>>),
     Fix(Box<FrameReceiver<FixFrames>>),
+    /// That of a floor.
+    Raw(Box<FrameReceiver<RawFrames>>),
 }
 
 impl From<DatagramReceiver> for TickReceiver {
@@ -28,6 +31,7 @@ impl TickReceiver {
             TickReceiver::Datagrams(datagrams) => datagrams.receive(into),
             TickReceiver::Web(web) => web.receive(into),
             TickReceiver::Fix(fix) => fix.receive(into),
+            TickReceiver::Raw(raw) => raw.receive(into),
         }
     }
 
@@ -37,6 +41,7 @@ impl TickReceiver {
             TickReceiver::Datagrams(datagrams) => datagrams.kernel_ns(),
             TickReceiver::Web(web) => web.kernel_ns(),
             TickReceiver::Fix(fix) => fix.kernel_ns(),
+            TickReceiver::Raw(raw) => raw.kernel_ns(),
         }
     }
 
@@ -53,6 +58,7 @@ impl TickReceiver {
             TickReceiver::Datagrams(datagrams) => datagrams.refresh_wall(),
             TickReceiver::Web(web) => web.look_after(),
             TickReceiver::Fix(fix) => fix.look_after(),
+            TickReceiver::Raw(raw) => raw.look_after(),
         }
     }
 
@@ -62,6 +68,7 @@ impl TickReceiver {
             TickReceiver::Datagrams(datagrams) => datagrams.wall(),
             TickReceiver::Web(web) => web.stream.wall(),
             TickReceiver::Fix(fix) => fix.stream.wall(),
+            TickReceiver::Raw(raw) => raw.stream.wall(),
         }
     }
 
@@ -71,6 +78,7 @@ impl TickReceiver {
             TickReceiver::Datagrams(datagrams) => datagrams.kernel_stamps(),
             TickReceiver::Web(web) => web.stream.kernel_stamps(),
             TickReceiver::Fix(fix) => fix.stream.kernel_stamps(),
+            TickReceiver::Raw(raw) => raw.stream.kernel_stamps(),
         }
     }
 
@@ -80,6 +88,7 @@ impl TickReceiver {
             TickReceiver::Datagrams(datagrams) => datagrams.socket(),
             TickReceiver::Web(web) => Some(web.stream.socket()),
             TickReceiver::Fix(fix) => Some(fix.stream.socket()),
+            TickReceiver::Raw(raw) => Some(raw.stream.socket()),
         }
     }
 
@@ -87,7 +96,7 @@ impl TickReceiver {
     pub(crate) fn datagrams(&self) -> Option<&DatagramReceiver> {
         match self {
             TickReceiver::Datagrams(datagrams) => Some(datagrams),
-            TickReceiver::Web(_) | TickReceiver::Fix(_) => None,
+            TickReceiver::Web(_) | TickReceiver::Fix(_) | TickReceiver::Raw(_) => None,
         }
     }
 }

@@ -27,17 +27,16 @@ use crate::tick::result::{Following, ThreadResult};
 use crate::tick::samples::Samples;
 use crate::tick::session::OrderSession;
 use crate::tick::session::exchange::ExchangeSession;
-use crate::tick::session::raw::RawSession;
 use crate::tick::stages::Stages;
 use crate::tick::stamped_orders::StampedOrders;
-use crate::tick::{bare, clock_source, feed_start, fix_start, json_start, result};
+use crate::tick::{bare, clock_source, feed_start, fix_start, json_start, raw_start, result};
 use audit::{Auditor, Record};
 use clock::recorder::{Drain, Recorder, Series, recorder};
 use clock::{Clock, wall_now};
 use host::Root;
 use host::measuring::MeasuringError;
 use host::processor::ProcessorMeter;
-use plan::process::ticks::{RawPlan, TickPlan};
+use plan::process::ticks::TickPlan;
 use plan::tables::ticks::FeedDialect;
 use record::ClientResult;
 use record::Kind;
@@ -177,9 +176,12 @@ fn measure(
     };
     match &plan.raw {
         Some(raw) => {
-            let (receiver, session) = subscribe_raw(plan, raw, &mut link)?;
+            let (receiver, session) = match plan.feed.dialect {
+                FeedDialect::Sbe => raw_start::datagrams(plan, raw, &mut link)?,
+                _ => raw_start::stream(plan, raw, clock, &dialler)?,
+            };
             let stages = Stages::new(clock, FloorLogic::new(plan.strategy.every), session);
-            own.run(link, receiver.into(), stages, None, 0, |_| (None, None))
+            own.run(link, receiver, stages, None, 0, |_| (None, None))
         }
         None => {
             let mut session = ExchangeSession::new(&plan.target, &plan.instrument);
@@ -203,19 +205,6 @@ fn measure(
             }
         }
     }
-}
-
-fn subscribe_raw(
-    plan: &TickPlan,
-    raw: &RawPlan,
-    link: &mut Link<'_>,
-) -> Result<(DatagramReceiver, RawSession), TraderError> {
-    let receiver = link.receive(plan, plan.feed.listen, None)?;
-    let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
-    let mut session = RawSession::new(raw);
-    let address = receiver.local_addr().map_err(failed)?;
-    link.talk(|stream| session.subscribe(stream, address)).map_err(failed)?;
-    Ok((receiver.harmed_by(plan.feed.inject), session))
 }
 
 /// The measuring thread's own state.

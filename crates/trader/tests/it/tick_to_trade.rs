@@ -7,10 +7,12 @@ use clock::{Clock, Deadline};
 use exchange::{Feed, Reach};
 use plan::faults::DatagramHarm;
 use plan::faults::Inject;
-use plan::process::ticks::{AuditPlan, RawPlan, TickPlan};
+use plan::process::ticks::{AuditPlan, FeedPlan, RawPlan, TickPlan};
 use plan::tables::strategy::{StrategyName, StrategyPlan};
+use plan::tables::ticks::FeedDialect;
 use record::progress::Second;
 use record::tick::{INTERVALS, Point, STAGES};
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::datagram::{DatagramReceiver, ReceiveOptions};
@@ -71,6 +73,52 @@ fn the_floor_is_the_same_loop_without_a_thought() {
     assert_eq!((load.message_bytes.order, load.message_bytes.order_reply), (250, 310));
     assert_eq!(led.series["t.tick_to_gateway.service"].0, 1_200);
     assert_eq!(led.series["t.decision.service"].1, 0, "nothing is thought, nothing is stamped");
+}
+
+/// As the traders of JSON and FIX have their ticks: over a connection of their own.
+#[test]
+fn the_floor_of_a_connection_is_the_same_loop_too() {
+    let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
+    for (dialect, backend) in [(FeedDialect::JsonTop, "block"), (FeedDialect::Fix, "spin")] {
+        let end = ticker(clock, FLOW, 120);
+        // The ticker says how long its ticks are.
+        let raw = RawPlan { datagram_bytes: 119, order_bytes: 250, reply_bytes: 310, bare: false };
+        let files = directory.path().join(backend);
+        std::fs::create_dir(&files).unwrap();
+        let plan = plan(&files, &end.target, clock, FLOW);
+        let feed = FeedPlan { dialect, ..plan.feed.clone() };
+        let led = follow(&TickPlan { raw: Some(raw), feed, backend: backend.into(), ..plan });
+        let (load, tick) = (&led.result.load, led.tick());
+        assert!(led.result.complete, "{:?}", led.result);
+        assert_eq!((tick.datagrams, tick.datagram_bytes), (1_200, 120));
+        assert_eq!((load.sent, load.received, load.lost), (1_200, 1_200, 0));
+        assert_eq!((tick.samples_out_of_order, tick.samples_not_adding_up), (0, 0), "{tick:?}");
+        assert_eq!((tick.samples, tick.receive_buffer_bytes), (1_200, None));
+        assert_eq!(tick.kernel_stamps, "software");
+        assert!(led.series["t.network_in.stage"].0 > 0, "{:?}", led.series);
+        assert_eq!(led.series["t.tick_to_gateway.service"].0, 1_200);
+    }
+}
+
+/// The ticks are of one connection: a second trader is told why it gets none.
+#[test]
+fn a_raw_ticker_that_has_a_subscriber_is_an_error() {
+    let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
+    let end = ticker(clock, FLOW, 120);
+    let mut first = std::net::TcpStream::connect(&end.target).unwrap();
+    let (kind, mut bytes) = (transport::echo::ticker::SUBSCRIBE_STREAM, Vec::new());
+    let message = transport::echo::Message { length_bytes: 16, reply_bytes: 0, kind, sequence: 0 };
+    message.encode(&mut bytes);
+    first.write_all(&bytes).unwrap();
+    first.read_exact(&mut bytes).unwrap();
+    let raw = RawPlan { datagram_bytes: 120, order_bytes: 250, reply_bytes: 310, bare: false };
+    let plan = plan(directory.path(), &end.target, clock, FLOW);
+    let feed = FeedPlan { dialect: FeedDialect::Json, ..plan.feed.clone() };
+    let plan = TickPlan { raw: Some(raw), feed, ..plan };
+    let error = trader::follow(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
+    let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    let why = format!("{error} {source}");
+    assert!(why.contains("another connection has them"), "{why}");
 }
 
 /// The trader's own writes are delayed: only its stage `order` shows it.

@@ -17,7 +17,7 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 /// Room for the samples of a recording of unknown length: 120 MB.
 const SAMPLES_ROOM_MIN: u64 = 1_000_000;
 
-/// The exchange's feed and flow; for a floor, the raw datagrams in their place.
+/// The exchange's feed and flow; for a floor, the raw ticks in their place.
 pub(super) fn market_data(launch: &Launch, lengths: Option<Lengths>) -> MarketData {
     let scenario = &launch.conduct.scenario;
     let (warm_up_seconds, seconds) = launch.conduct.phases(launch.entrant);

@@ -1,6 +1,7 @@
 //! Ingest over TCP: one message at a time, as a receiver of datagrams gives one datagram at a time.
 
 pub(crate) mod fix;
+pub(crate) mod raw;
 pub(crate) mod web;
 
 use clock::Clock;

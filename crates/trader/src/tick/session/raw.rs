@@ -14,6 +14,9 @@ use wire::administration::FlowEnded;
 use wire::reply::DoneStatus;
 
 const ORDER: u8 = b'O';
+/// Why a request for ticks failed.
+const NOT_OURS: &str = "the raw ticker rejected the request for its ticks: another connection has \
+     them, it may not send to that address, or it is of an older tickpath";
 
 /// One connection to a raw ticker.
 pub(crate) struct RawSession {
@@ -44,8 +47,18 @@ impl RawSession {
         let SocketAddr::V4(to) = to else {
             return Err(io::Error::other("the raw ticker sends to IPv4 addresses alone"));
         };
+        self.ask(stream, ticker::SUBSCRIBE, ticker::subscription(to)).map(drop)
+    }
+
+    /// Requests the ticks over `stream` itself; the bytes of each.
+    pub(crate) fn subscribe_stream(&mut self, stream: &mut dyn Blocking) -> io::Result<usize> {
+        self.ask(stream, ticker::SUBSCRIBE_STREAM, 0).map(|bytes| bytes as usize)
+    }
+
+    /// A request for ticks, and its answer, on a connection that still blocks.
+    fn ask(&mut self, stream: &mut dyn Blocking, kind: u8, sequence: u64) -> io::Result<u64> {
         let mut out = Vec::new();
-        self.append(ticker::SUBSCRIBE, ticker::subscription(to), &mut out);
+        self.append(kind, sequence, &mut out);
         stream.write_all(&out)?;
         loop {
             let n = web::read(stream, self.inbound.space())?;
@@ -54,9 +67,9 @@ impl RawSession {
             }
             self.inbound.filled(n, 0);
             if let Some((answer, _)) = self.inbound.take().map_err(io::Error::other)? {
-                return match (answer.kind, answer.sequence) {
-                    (ticker::SUBSCRIBE, 1) => Ok(()),
-                    _ => Err(io::Error::other("somebody else has the raw ticker's datagrams")),
+                return match (answer.kind == kind, answer.sequence) {
+                    (true, answered @ 1..) => Ok(answered),
+                    _ => Err(io::Error::other(NOT_OURS)),
                 };
             }
         }
