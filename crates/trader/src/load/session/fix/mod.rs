@@ -11,7 +11,7 @@ use self::keys::Keys;
 pub use self::keys::KeysError;
 use self::replies::Replies;
 use crate::load::session::{Message, OrderProtocol, ReceivedReply};
-use crate::session::fix::{Line, Times, initiator, password, whole};
+use crate::session::fix::{Line, Times, initiator, password, whole_or};
 use crate::session::form::CLIENT_ID_BYTES;
 use crate::session::web::{ClientIds, nonce};
 use clock::Clock;
@@ -169,10 +169,19 @@ impl OrderProtocol for Fix {
     fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
         let times = self.times;
         let Lane { inbound, session } = &mut self.lanes[lane];
+        let mut is_garbled = false;
+        let whole = |bytes: &[u8]| {
+            whole_or(bytes, |length, _| {
+                is_garbled = true;
+                Ok(length)
+            })
+        };
         let Some((message, first_byte_ns)) = inbound.take_by(whole)? else { return Ok(None) };
         let Some(LoggedOn { session, .. }) = session else { return Ok(None) };
         let bytes = message.len();
-        if let Some(report) = Report::of(message)
+        // A garbled message may have a plain header: the session skips it, and asks for it again.
+        if !is_garbled
+            && let Some(report) = Report::of(message)
             && session.take_hot(&report.header, first_byte_ns).map_err(|error| error.to_string())?
         {
             let reply = self.replies.meaning(&report);

@@ -186,6 +186,32 @@ fn a_report_about_another_order_is_unexpected() {
     assert!(why.contains("stranger") && why.contains("not about an order of ours"), "{why}");
 }
 
+/// The client once took a message with a wrong CheckSum if its header was plain: the report of
+/// another order, or with another price, would have counted.
+#[test]
+fn a_garbled_report_is_not_taken_and_is_sent_again() {
+    let (mut fix, mut acceptor) = logged_on();
+    let mut out = Vec::new();
+    fix.encode(Message::Order, 41, 0, &mut out);
+    acceptor.write_all(&out).unwrap();
+    let order = acceptor.orders[0].clone();
+    let same = [(55, "BTC_USDT"), (54, "1"), (151, "1"), (14, "0"), (6, "0"), (37, "9")];
+    let booked = [(11, value(&order, "11")), (17, "1"), (150, "0"), (39, "0")];
+    acceptor.send("8", &[&booked[..], &same].concat());
+    // OrderID is before the last separator and the trailer.
+    let at = acceptor.out.len() - "\x0110=000\x01".len() - 1;
+    assert_eq!(acceptor.out[at], b'9');
+    acceptor.out[at] = b'8';
+    assert_eq!(arrive(&mut fix, &mut acceptor, 5), Ok(vec![Reply::Unexpected]));
+    let why = fix.first_complaint().unwrap();
+    assert!(why.starts_with("CheckSum (10) is"), "{why}");
+    // The next message shows the gap: the session requests both, and the report comes whole.
+    acceptor.send("1", &[(112, "hello")]);
+    assert_eq!(arrive(&mut fix, &mut acceptor, 6), Ok(vec![Reply::Aside]));
+    let again = arrive(&mut fix, &mut acceptor, 7).unwrap();
+    assert_eq!(again[0], Reply::Ack(Message::Order, 41), "{again:?}");
+}
+
 /// The acceptor's test request is answered, ours asks a silent acceptor, and one that stays silent
 /// ends the session.
 #[test]
