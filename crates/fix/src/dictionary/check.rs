@@ -27,8 +27,8 @@ impl Seen {
 }
 
 /// Header, body, trailer, in this order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
     Header,
     Body,
     Trailer,
@@ -82,15 +82,8 @@ impl Check<'_> {
     }
 
     fn part(&self, tag: u32) -> Result<(Part, usize), Fault> {
-        if let Some(position) = self.def.members.position(tag) {
-            return Ok((Part::Body, position));
-        }
-        if let Some(position) = self.dictionary.header.position(tag) {
-            return Ok((Part::Header, position));
-        }
-        let trailer = self.dictionary.trailer.position(tag);
-        let position = trailer.ok_or(fault(tag, RejectReason::NotOfThisMessage))?;
-        Ok((Part::Trailer, position))
+        let place = self.def.places.get(tag).ok_or(fault(tag, RejectReason::NotOfThisMessage));
+        place.map(|(part, position)| (*part, usize::from(*position)))
     }
 
     /// The entries of a group whose count is `count`; returns where the next field is.

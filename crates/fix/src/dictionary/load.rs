@@ -1,8 +1,8 @@
 //! From XML to a dictionary.
 
-use super::{Dictionary, FieldDef, Kind, Member, Members, MessageDef};
+use super::{ByTag, Dictionary, FieldDef, Kind, Member, Members, MessageDef, Part};
 use roxmltree::{Document, Node, ParsingOptions};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The largest file, in bytes. QuickFIX's FIX44.xml has 350 000.
 pub const XML_BYTES_MAX: usize = 4 << 20;
@@ -56,19 +56,32 @@ impl Dictionary {
         let mut loader = Loader::new(root, &fields);
         let header = loader.members(child(root, "header")?, 0)?;
         let trailer = loader.members(child(root, "trailer")?, 0)?;
-        let mut messages = HashMap::new();
+        let mut messages = BTreeMap::new();
         for node in elements(child(root, "messages")?) {
+            let members = loader.members(node, 0)?;
             let message = MessageDef {
                 msg_type: needed(node, "msgtype")?.to_owned(),
                 name: needed(node, "name")?.to_owned(),
                 is_admin: node.attribute("msgcat") == Some("admin"),
-                members: loader.members(node, 0)?,
+                places: places(&header, &members, &trailer),
+                members,
             };
-            messages.insert(message.msg_type.clone().into_bytes(), message);
+            messages.insert(message.msg_type.clone(), message);
         }
-        let data_of = data_fields(&fields);
-        Ok(Dictionary { begin_string, fields, messages, header, trailer, data_of })
+        let messages = messages.into_values().collect();
+        Ok(Dictionary { begin_string, fields, messages, header, trailer })
     }
+}
+
+/// A tag of several parts is the body's, or else the header's.
+fn places(header: &Members, body: &Members, trailer: &Members) -> ByTag<(Part, u16)> {
+    let mut places = ByTag::default();
+    for (part, members) in [(Part::Trailer, trailer), (Part::Header, header), (Part::Body, body)] {
+        for (at, member) in members.list.iter().enumerate() {
+            places.insert(member.tag, (part, at as u16));
+        }
+    }
+    places
 }
 
 struct Loader<'a, 'x> {
@@ -78,7 +91,7 @@ struct Loader<'a, 'x> {
 }
 
 impl<'a, 'x> Loader<'a, 'x> {
-    fn new(root: Node<'x, 'x>, fields: &'a HashMap<u32, FieldDef>) -> Loader<'a, 'x> {
+    fn new(root: Node<'x, 'x>, fields: &'a ByTag<FieldDef>) -> Loader<'a, 'x> {
         let tags = fields.values().map(|field| (field.name.as_str(), field.tag)).collect();
         let components = child(root, "components").ok().into_iter().flat_map(elements);
         let named = components.filter_map(|node| Some((node.attribute("name")?, node)));
@@ -133,8 +146,8 @@ impl<'a, 'x> Loader<'a, 'x> {
     }
 }
 
-fn fields(node: Node<'_, '_>) -> Result<HashMap<u32, FieldDef>> {
-    let mut fields = HashMap::new();
+fn fields(node: Node<'_, '_>) -> Result<ByTag<FieldDef>> {
+    let mut fields = ByTag::default();
     for node in elements(node) {
         let tag = needed(node, "number")?.parse().ok().filter(|tag| *tag > 0);
         let tag = tag.ok_or_else(|| malformed(node, "number is no tag"))?;
@@ -145,20 +158,20 @@ fn fields(node: Node<'_, '_>) -> Result<HashMap<u32, FieldDef>> {
         }
         let name = needed(node, "name")?.to_owned();
         let kind = Kind::of(needed(node, "type")?);
-        fields.insert(tag, FieldDef { tag, name, kind, values });
+        fields.insert(tag, FieldDef { tag, name, kind, values, data: None });
     }
+    name_data(&mut fields);
     Ok(fields)
 }
 
 /// A data field `X` has its length in `XLength` or `XLen`.
-fn data_fields(fields: &HashMap<u32, FieldDef>) -> HashMap<u32, u32> {
+fn name_data(fields: &mut ByTag<FieldDef>) {
     let data = fields.values().filter(|field| field.kind == Kind::Data);
-    let by_name: HashMap<&str, u32> = data.map(|field| (field.name.as_str(), field.tag)).collect();
-    let length = |field: &FieldDef| {
-        let name = field.name.strip_suffix("Length").or(field.name.strip_suffix("Len"))?;
-        by_name.get(name).map(|data| (field.tag, *data))
-    };
-    fields.values().filter_map(length).collect()
+    let by_name: HashMap<String, u32> = data.map(|field| (field.name.clone(), field.tag)).collect();
+    for field in fields.values_mut() {
+        let name = field.name.strip_suffix("Length").or(field.name.strip_suffix("Len"));
+        field.data = name.and_then(|name| by_name.get(name).copied());
+    }
 }
 
 fn elements<'a, 'x>(of: Node<'a, 'x>) -> impl Iterator<Item = Node<'a, 'x>> {

@@ -1,5 +1,6 @@
 //! Messages and fields as data, read from the XML that QuickFIX made usual.
 
+mod by_tag;
 mod check;
 mod load;
 mod value;
@@ -7,7 +8,8 @@ mod value;
 pub use load::DictionaryError;
 pub use value::Kind;
 
-use std::collections::HashMap;
+use by_tag::ByTag;
+use check::Part;
 
 /// The most members of a message or group, components resolved.
 pub const MEMBERS_MAX: usize = 1024;
@@ -16,12 +18,11 @@ pub const MEMBERS_MAX: usize = 1024;
 #[derive(Debug)]
 pub struct Dictionary {
     begin_string: String,
-    fields: HashMap<u32, FieldDef>,
-    messages: HashMap<Vec<u8>, MessageDef>,
+    fields: ByTag<FieldDef>,
+    /// Sorted by MsgType.
+    messages: Vec<MessageDef>,
     header: Members,
     trailer: Members,
-    /// The data field of a length field.
-    data_of: HashMap<u32, u32>,
 }
 
 /// A field's name, type and values.
@@ -35,6 +36,8 @@ pub struct FieldDef {
     pub kind: Kind,
     /// The values that it may have and what they mean; empty if there is no list.
     pub values: Vec<(String, String)>,
+    /// The tag of the data field whose length it is.
+    pub data: Option<u32>,
 }
 
 /// A message's name and members.
@@ -48,13 +51,14 @@ pub struct MessageDef {
     pub is_admin: bool,
     /// Its fields and groups, without header and trailer.
     pub members: Members,
+    /// Where each field of header, body and trailer is listed; the body's come first.
+    places: ByTag<(Part, u16)>,
 }
 
 /// The fields and groups of a message, group, header or trailer, in the dictionary's order.
 #[derive(Debug, Default)]
 pub struct Members {
     list: Vec<Member>,
-    by_tag: HashMap<u32, usize>,
 }
 
 /// A field, or a group with the field that counts it.
@@ -75,17 +79,15 @@ impl Members {
     }
 
     fn position(&self, tag: u32) -> Option<usize> {
-        self.by_tag.get(&tag).copied()
+        self.list.iter().position(|member| member.tag == tag)
     }
 
     /// Adds a member; a second one with the same tag changes nothing. Returns whether there is
     /// room.
     fn add(&mut self, member: Member) -> bool {
-        if self.by_tag.contains_key(&member.tag) {
-            return true;
+        if self.position(member.tag).is_none() {
+            self.list.push(member);
         }
-        self.by_tag.insert(member.tag, self.list.len());
-        self.list.push(member);
         self.list.len() <= MEMBERS_MAX
     }
 }
@@ -105,20 +107,21 @@ impl Dictionary {
     }
 
     /// The field with that tag.
+    #[inline]
     pub fn field(&self, tag: u32) -> Option<&FieldDef> {
-        self.fields.get(&tag)
+        self.fields.get(tag)
     }
 
     /// The message with that MsgType.
     pub fn message(&self, msg_type: &[u8]) -> Option<&MessageDef> {
-        self.messages.get(msg_type)
+        let at =
+            self.messages.binary_search_by(|def| def.msg_type.as_bytes().cmp(msg_type)).ok()?;
+        self.messages.get(at)
     }
 
     /// All messages, sorted by MsgType.
-    pub fn messages(&self) -> Vec<&MessageDef> {
-        let mut all: Vec<&MessageDef> = self.messages.values().collect();
-        all.sort_by(|a, b| a.msg_type.cmp(&b.msg_type));
-        all
+    pub fn messages(&self) -> &[MessageDef] {
+        &self.messages
     }
 
     /// Members of every message's header.
@@ -127,8 +130,9 @@ impl Dictionary {
     }
 
     /// The tag of the data field whose length the field `tag` is.
+    #[inline]
     pub fn data_of(&self, tag: u32) -> Option<u32> {
-        self.data_of.get(&tag).copied()
+        self.field(tag)?.data
     }
 }
 
