@@ -20,10 +20,9 @@ impl<'a> Body<'a> {
         self.tag(tag);
         let start = self.out.len();
         self.out.extend_from_slice(value);
+        // Each byte is written, so that the compiler can do many at a time.
         for byte in &mut self.out[start..] {
-            if *byte == SOH {
-                *byte = b' ';
-            }
+            *byte = if *byte == SOH { b' ' } else { *byte };
         }
         self.out.push(SOH);
         self
@@ -108,7 +107,22 @@ pub fn seal(out: &mut Vec<u8>, begin_string: &[u8], body: &[u8]) {
     out.extend_from_slice(&[b'1', b'0', b'=', digit(sum / 100), digit(sum / 10), digit(sum), SOH]);
 }
 
-fn put_number(out: &mut Vec<u8>, mut value: u64) {
+/// Appends a number, without leading zeros.
+#[inline]
+pub fn put_number(out: &mut Vec<u8>, value: u64) {
+    let digit = |n: u64| b'0' + (n % 10) as u8;
+    // All tags of FIX 4.4.
+    match value {
+        0..10 => out.push(digit(value)),
+        10..100 => out.extend_from_slice(&[digit(value / 10), digit(value)]),
+        100..1000 => {
+            out.extend_from_slice(&[digit(value / 100), digit(value / 10), digit(value)]);
+        }
+        _ => put_long(out, value),
+    }
+}
+
+fn put_long(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {
@@ -131,6 +145,15 @@ mod tests {
         let mut out = Vec::new();
         Body::new(&mut out).text(58, "a\x0134=9").number(1, 0).number(2, u64::MAX).flag(43, true);
         assert_eq!(out, b"58=a 34=9\x011=0\x012=18446744073709551615\x0143=Y\x01");
+    }
+
+    #[test]
+    fn numbers_of_any_length_are_written_as_such() {
+        for number in [0, 9, 10, 99, 100, 109, 999, 1000, 12_345, u64::MAX] {
+            let mut out = Vec::new();
+            put_number(&mut out, number);
+            assert_eq!(out, number.to_string().as_bytes());
+        }
     }
 
     #[test]
