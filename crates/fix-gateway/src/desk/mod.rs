@@ -12,7 +12,7 @@ mod status;
 use crate::link::put_frame;
 use fix::dictionary::Dictionary;
 use fix::encode::Body;
-use fix::message::{Message, split};
+use fix::message::{Field, Message, split};
 use fix::session::{End, Event, Now, Role, Session, Settings};
 use fix::store::{FileStore, Store};
 use market::Market;
@@ -60,6 +60,8 @@ pub(crate) struct Desk {
     session: Session<FileStore>,
     orders: Orders,
     pending: VecDeque<Pending>,
+    /// The client's message while it is acted on, and its fields.
+    message: (Vec<u8>, Vec<Field>),
     /// Makes ExecID unique within a millisecond.
     executions: u64,
     securities: Arc<Securities>,
@@ -87,7 +89,7 @@ impl Desk {
         let mut fields = Vec::new();
         store.read(1..=u64::MAX, &mut |_, bytes| {
             if split(bytes, |tag| dictionary.data_of(tag), &mut fields).is_ok() {
-                report::remember(&mut orders, Message::new(bytes, &fields));
+                report::remember(&mut orders, &securities, Message::new(bytes, &fields));
             }
         })?;
         let settings = Settings::new(Role::Acceptor, ours, theirs);
@@ -96,6 +98,7 @@ impl Desk {
             session: Session::new(settings, dictionary, store),
             orders,
             pending: VecDeque::new(),
+            message: Default::default(),
             executions: 0,
             securities,
             market: Market::default(),
@@ -141,23 +144,35 @@ impl Desk {
             let n = self.session.receive(bytes);
             bytes = &bytes[n..];
             loop {
-                let request = match self.session.poll(now, &mut self.to_client)? {
+                match self.session.poll(now, &mut self.to_client)? {
                     None => break,
                     Some(Event::End(why)) => return Ok(Some(why)),
                     Some(Event::Application(message)) => {
-                        Request::of(message, &self.account, &self.securities)
+                        let (bytes, fields) = &mut self.message;
+                        message.bytes().clone_into(bytes);
+                        message.fields().clone_into(fields);
+                        self.application(now)?;
                     }
-                    Some(Event::LoggedOn | Event::Garbled(_)) => continue,
-                };
-                match request {
-                    Ok(request) => self.request(request, now)?,
-                    Err(problem) => self.reject(&problem, now)?,
+                    Some(Event::LoggedOn | Event::Garbled(_)) => {}
                 }
             }
             if bytes.is_empty() {
                 return Ok(None);
             }
         }
+    }
+
+    /// Acts on the client's message.
+    fn application(&mut self, now: Now) -> io::Result<()> {
+        // A request borrows from it while the desk changes.
+        let (bytes, fields) = std::mem::take(&mut self.message);
+        let message = Message::new(&bytes, &fields);
+        let done = match Request::of(message, &self.account, &self.securities) {
+            Ok(request) => self.request(request, now),
+            Err(problem) => self.reject(&problem, now),
+        };
+        self.message = (bytes, fields);
+        done
     }
 
     /// Messages of the exchange that are in the reader.
@@ -213,3 +228,6 @@ impl Desk {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 
 use super::number::Traded;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use wire::OrderId;
 use wire::client_id::ClientId;
 use wire::decimal::Decimal;
@@ -14,7 +15,7 @@ pub(crate) const ENDED_ORDERS_MAX: usize = 10_000;
 /// An order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Order {
-    pub symbol: String,
+    pub symbol: Arc<str>,
     pub side: Side,
     /// OrdType (40); `None` for an order of an earlier life that the store no longer knows.
     pub kind: Option<char>,
@@ -22,7 +23,7 @@ pub(super) struct Order {
     pub price: Option<Decimal>,
     pub stop: Option<Decimal>,
     /// OrderID (37), once the exchange has given it.
-    pub order_id: Option<String>,
+    pub order_id: Option<OrderId>,
     pub traded: Traded,
     pub leaves: Decimal,
     /// OrdStatus (39).
@@ -30,10 +31,10 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// One of which nothing else is known: an open one.
-    pub fn seen(symbol: &str, side: Side, leaves: Decimal) -> Order {
+    /// One of which nothing else is known: an open one. Trades before this are not counted.
+    pub fn seen(symbol: Arc<str>, side: Side, leaves: Decimal) -> Order {
         Order {
-            symbol: symbol.to_owned(),
+            symbol,
             side,
             kind: None,
             quantity: None,
@@ -49,11 +50,6 @@ impl Order {
     /// Whether it can't trade any more.
     pub fn has_ended(&self) -> bool {
         matches!(self.status, '2' | '4' | '8' | 'C')
-    }
-
-    /// Takes OrderID (37) from a reply.
-    pub fn set_id(&mut self, order_id: OrderId) {
-        self.order_id = Some(String::from_utf8_lossy(&order_id.text()).into_owned());
     }
 
     /// Whether the exchange has answered.
@@ -125,7 +121,7 @@ mod tests {
     }
 
     fn order() -> Order {
-        Order { status: '4', ..Order::seen("BTC_USDT", Side::Buy, Decimal::default()) }
+        Order { status: '4', ..Order::seen("BTC_USDT".into(), Side::Buy, Decimal::default()) }
     }
 
     /// The ended ones are few, and an open one is never forgotten, whatever its id was before.

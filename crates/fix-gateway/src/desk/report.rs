@@ -1,10 +1,11 @@
 //! From the exchange's replies to reports of FIX.
 
+use super::market::Securities;
 use super::number::{Traded, plus};
 use super::orders::{Order, Orders};
 use super::status::{Standing, ended_code};
 use super::{Asked, Desk, Pending};
-use fix::encode::Body;
+use fix::encode::{Body, put_number};
 use fix::message::Message;
 use fix::session::Now;
 use std::io;
@@ -42,6 +43,31 @@ impl ExecType {
     }
 }
 
+/// ExecID (17): the time, and a number of its own.
+#[derive(Clone, Copy)]
+pub(super) struct ExecId {
+    time_ms: u64,
+    number: u64,
+}
+
+impl ExecId {
+    pub fn put<'a, 'b>(self, body: &'a mut Body<'b>, tag: u32) -> &'a mut Body<'b> {
+        body.written(tag, |out| {
+            put_number(out, self.time_ms);
+            out.push(b'-');
+            put_number(out, self.number);
+        })
+    }
+}
+
+/// OrderID (37).
+fn put_order_id(body: &mut Body<'_>, order_id: Option<OrderId>) {
+    match order_id {
+        Some(order_id) => body.bytes(37, &order_id.text()),
+        None => body.text(37, "NONE"),
+    };
+}
+
 pub(super) fn side_code(side: Side) -> char {
     match side {
         Side::Buy => '1',
@@ -56,7 +82,7 @@ pub(super) fn put_decimal(body: &mut Body<'_>, tag: u32, number: Option<Decimal>
 }
 
 /// Takes an order's state from a report that was sent in an earlier life of the process.
-pub(super) fn remember(orders: &mut Orders, report: Message<'_>) {
+pub(super) fn remember(orders: &mut Orders, securities: &Securities, report: Message<'_>) {
     if report.msg_type() != b"8" || report.get(39) == Some(b"8") {
         return;
     }
@@ -79,13 +105,13 @@ pub(super) fn remember(orders: &mut Orders, report: Message<'_>) {
     let traded =
         Traded { amount: decimal(14).unwrap_or_default(), average: decimal(6).unwrap_or_default() };
     let order = Order {
-        symbol: report.text(55).unwrap_or_default().to_owned(),
+        symbol: securities.name(report.text(55).unwrap_or_default()),
         side: if report.get(54) == Some(b"2") { Side::Sell } else { Side::Buy },
         kind: character(40),
         quantity: decimal(38),
         price: decimal(44),
         stop: decimal(99),
-        order_id: report.text(37).map(str::to_owned),
+        order_id: report.text(37).and_then(OrderId::parse),
         traded,
         leaves,
         status,
@@ -98,9 +124,9 @@ pub(super) fn remember(orders: &mut Orders, report: Message<'_>) {
 }
 
 impl Desk {
-    pub(super) fn exec_id(&mut self, time_ms: u64) -> String {
+    pub(super) fn exec_id(&mut self, now: Now) -> ExecId {
         self.executions += 1;
-        format!("{time_ms}-{}", self.executions)
+        ExecId { time_ms: now.utc_ns / 1_000_000, number: self.executions }
     }
 
     pub(super) fn reply(&mut self, reply: &Reply<'_>, now: Now) -> io::Result<()> {
@@ -161,18 +187,18 @@ impl Desk {
     ) -> io::Result<()> {
         self.answered(Asked::New, id);
         match self.orders.get_mut(id) {
-            Some(order) if order.is_acknowledged() => {
-                order.set_id(order_id);
-                return Ok(());
-            }
             Some(order) => {
-                order.set_id(order_id);
+                order.order_id = Some(order_id);
+                if order.is_acknowledged() {
+                    return Ok(());
+                }
                 order.status = '0';
             }
             // An order of an earlier life that is no longer in the store.
             None => {
-                let mut order = seen.order();
-                order.set_id(order_id);
+                let symbol = self.securities.name(seen.symbol);
+                let mut order = Order::seen(symbol, seen.side, seen.leaves);
+                order.order_id = Some(order_id);
                 self.orders.insert(*id, order);
                 return Ok(());
             }
@@ -208,7 +234,7 @@ impl Desk {
         self.execution(&id, ExecType::Trade, now, |body| {
             put_decimal(body, 32, Some(fill.amount));
             put_decimal(body, 31, Some(fill.price));
-            body.text(527, &fill.trade_id.to_string());
+            body.number(527, fill.trade_id.unsigned_abs());
         })
     }
 
@@ -318,7 +344,7 @@ impl Desk {
     ) -> io::Result<()> {
         let order = self.orders.get(&pending.target);
         let status = order.map_or('8', |order| order.status);
-        let order_id = order.and_then(|order| order.order_id.clone());
+        let order_id = order.and_then(|order| order.order_id);
         let reason = match order {
             None => 1,
             Some(order) if order.has_ended() => 0,
@@ -326,7 +352,7 @@ impl Desk {
         };
         let account = self.account.clone();
         self.send("9", now, |body| {
-            body.text(37, order_id.as_deref().unwrap_or("NONE"));
+            put_order_id(body, order_id);
             body.bytes(11, pending.id.as_bytes()).bytes(41, pending.target.as_bytes());
             body.char(39, status).text(1, &account).time(60, now.utc_ns);
             body.char(434, if pending.kind == Asked::Replace { '2' } else { '1' });
@@ -372,16 +398,16 @@ impl Desk {
         now: Now,
         more: impl FnOnce(&mut Body<'_>),
     ) -> io::Result<()> {
-        let exec_id = self.exec_id(now.utc_ns / 1_000_000);
+        let exec_id = self.exec_id(now);
         let Desk { orders, session, account, to_client, .. } = self;
         let Some(order) = orders.get(id) else { return Ok(()) };
         let fill = |body: &mut Body<'_>| {
-            body.text(37, order.order_id.as_deref().unwrap_or("NONE"));
+            put_order_id(body, order.order_id);
             body.bytes(11, request.unwrap_or(id).as_bytes());
             if request.is_some() {
                 body.bytes(41, id.as_bytes());
             }
-            body.text(17, &exec_id).char(150, exec_type.code()).char(39, order.status);
+            exec_id.put(body, 17).char(150, exec_type.code()).char(39, order.status);
             body.text(1, account).text(55, &order.symbol).char(54, side_code(order.side));
             put_decimal(body, 38, order.quantity);
             if let Some(kind) = order.kind {
@@ -409,10 +435,5 @@ struct Seen<'a> {
 impl<'a> Seen<'a> {
     fn of(symbol: &'a str, side: Side, leaves: Decimal) -> Seen<'a> {
         Seen { symbol, side, leaves }
-    }
-
-    /// Its type, price and amount are unknown, and trades before this are not counted.
-    fn order(&self) -> Order {
-        Order::seen(self.symbol, self.side, self.leaves)
     }
 }

@@ -11,30 +11,30 @@ use wire::request::{CreateOrder, DeliveryClock, PostOnly, Side, TimeInForce};
 
 /// A request of the client, checked as far as it can be without the exchange.
 #[derive(Debug)]
-pub(super) enum Request {
-    New { create: CreateOrder<'static>, kind: char, is_resent: bool },
-    Cancel(Change),
-    Replace(Box<Replace>),
+pub(super) enum Request<'a> {
+    New { create: CreateOrder<'a>, kind: char, is_resent: bool },
+    Cancel(Change<'a>),
+    Replace(Replace<'a>),
     Status { id: ClientId, question: Box<Question> },
-    MassCancel { id: ClientId, symbol: Option<String>, side: Option<Side>, kind: char },
+    MassCancel { id: ClientId, symbol: Option<&'a str>, side: Option<Side>, kind: char },
     MarketData(std::result::Result<MarketDataRequest, (String, Refusal)>),
     SecurityList(ListRequest),
 }
 
 /// The order that a request is about, and the request's own id.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct Change<'a> {
     /// OrigClOrdID (41).
     pub target: ClientId,
     /// ClOrdID (11).
     pub id: ClientId,
-    pub symbol: String,
+    pub symbol: &'a str,
 }
 
 /// Terms of a replacement.
 #[derive(Debug)]
-pub(super) struct Replace {
-    pub change: Change,
+pub(super) struct Replace<'a> {
+    pub change: Change<'a>,
     pub kind: char,
     pub price: Option<Decimal>,
     /// OrderQty (38).
@@ -61,13 +61,13 @@ const NOT_AUTHORIZED: u64 = 6;
 
 type Result<T> = std::result::Result<T, (u64, String)>;
 
-impl Request {
+impl<'a> Request<'a> {
     /// Reads a message that the dictionary has checked, for that account.
     pub fn of(
-        message: Message<'_>,
+        message: Message<'a>,
         account: &str,
         securities: &Securities,
-    ) -> std::result::Result<Request, Box<Problem>> {
+    ) -> std::result::Result<Request<'a>, Box<Problem>> {
         read(message, account, securities).map_err(|(reason, text)| {
             Box::new(Problem {
                 seq: message.number(fix::tag::MSG_SEQ_NUM).unwrap_or(0),
@@ -92,24 +92,24 @@ impl Request {
     }
 }
 
-fn read(message: Message<'_>, account: &str, securities: &Securities) -> Result<Request> {
+fn read<'a>(message: Message<'a>, account: &str, securities: &Securities) -> Result<Request<'a>> {
     if let Some(other) = message.text(1).filter(|other| *other != account) {
         return Err((NOT_AUTHORIZED, format!("Account (1) {other} is not this session's")));
     }
     match message.msg_type() {
         b"D" => new_order(message),
         b"F" => Ok(Request::Cancel(change(message)?)),
-        b"G" => Ok(Request::Replace(Box::new(Replace {
+        b"G" => Ok(Request::Replace(Replace {
             change: change(message)?,
             kind: kind(message)?,
             price: decimal(message, 44)?,
             quantity: needed_decimal(message, 38)?,
             delivery: delivery(message)?,
-        }))),
+        })),
         b"H" => Ok(Request::Status {
             id: client_id(message, 11)?,
             question: Box::new(Question {
-                symbol: text(message, 55)?,
+                symbol: text(message, 55)?.to_owned(),
                 side: needed_side(message)?,
                 status_id: message.text(790).map(str::to_owned),
             }),
@@ -121,7 +121,7 @@ fn read(message: Message<'_>, account: &str, securities: &Securities) -> Result<
     }
 }
 
-fn new_order(message: Message<'_>) -> Result<Request> {
+fn new_order(message: Message<'_>) -> Result<Request<'_>> {
     let kind = kind(message)?;
     let (price, stop_price) = (decimal(message, 44)?, decimal(message, 99)?);
     if matches!(kind, '2' | '4') != price.is_some() {
@@ -167,9 +167,9 @@ fn delivery(message: Message<'_>) -> Result<Option<DeliveryClock>> {
     }
 }
 
-fn mass_cancel(message: Message<'_>) -> Result<Request> {
+fn mass_cancel(message: Message<'_>) -> Result<Request<'_>> {
     let kind = character(message, 530)?;
-    let symbol = message.text(55).map(str::to_owned);
+    let symbol = message.text(55);
     if (kind == '1') != symbol.is_some() {
         let text = "Symbol (55) is for MassCancelRequestType (530) 1".to_owned();
         return Err((FIELD_MISSING, text));
@@ -177,7 +177,7 @@ fn mass_cancel(message: Message<'_>) -> Result<Request> {
     Ok(Request::MassCancel { id: client_id(message, 11)?, symbol, side: side(message), kind })
 }
 
-fn change(message: Message<'_>) -> Result<Change> {
+fn change(message: Message<'_>) -> Result<Change<'_>> {
     Ok(Change {
         target: client_id(message, 41)?,
         id: client_id(message, 11)?,
@@ -201,14 +201,13 @@ fn time_in_force(message: Message<'_>, kind: char) -> Result<TimeInForce> {
     }
 }
 
-fn text(message: Message<'_>, tag: u32) -> Result<String> {
-    let text = message.text(tag).map(str::to_owned);
-    text.ok_or_else(|| (OTHER, format!("tag {tag} is missing or not UTF-8")))
+fn text(message: Message<'_>, tag: u32) -> Result<&str> {
+    message.text(tag).ok_or_else(|| (OTHER, format!("tag {tag} is missing or not UTF-8")))
 }
 
 fn client_id(message: Message<'_>, tag: u32) -> Result<ClientId> {
     let text = text(message, tag)?;
-    ClientId::new(&text).map_err(|error| (OTHER, format!("tag {tag}: {error}")))
+    ClientId::new(text).map_err(|error| (OTHER, format!("tag {tag}: {error}")))
 }
 
 fn decimal(message: Message<'_>, tag: u32) -> Result<Option<Decimal>> {

@@ -14,7 +14,7 @@ use wire::request::{
 };
 
 impl Desk {
-    pub(super) fn request(&mut self, request: Request, now: Now) -> io::Result<()> {
+    pub(super) fn request(&mut self, request: Request<'_>, now: Now) -> io::Result<()> {
         if self.pending.len() >= PENDING_MAX
             && let Some(named) = request.that_waits()
         {
@@ -47,7 +47,7 @@ impl Desk {
 
     fn create(
         &mut self,
-        create: CreateOrder<'static>,
+        create: CreateOrder<'_>,
         kind: char,
         is_resent: bool,
         now: Now,
@@ -63,7 +63,7 @@ impl Desk {
             }
         }
         let order = Order {
-            symbol: create.instrument_code.clone().into_owned(),
+            symbol: self.securities.name(&create.instrument_code),
             side: create.side,
             kind: Some(kind),
             quantity: Some(create.amount),
@@ -83,11 +83,11 @@ impl Desk {
     /// An order with the id of one that is open. It never reaches the exchange, whose reply could
     /// not be told from a reply about the other one.
     fn duplicate(&mut self, create: &CreateOrder<'_>, kind: char, now: Now) -> io::Result<()> {
-        let exec_id = self.exec_id(now.utc_ns / 1_000_000);
+        let exec_id = self.exec_id(now);
         let account = self.account.clone();
         self.send("8", now, |body| {
-            body.text(37, "NONE").bytes(11, create.client_id.as_bytes()).text(17, &exec_id);
-            body.char(150, '8').char(39, '8').number(103, 6).text(1, &account);
+            body.text(37, "NONE").bytes(11, create.client_id.as_bytes());
+            exec_id.put(body, 17).char(150, '8').char(39, '8').number(103, 6).text(1, &account);
             body.text(55, &create.instrument_code).char(54, side_code(create.side));
             super::report::put_decimal(body, 38, Some(create.amount));
             body.char(40, kind).number(151, 0).number(14, 0).number(6, 0);
@@ -95,13 +95,13 @@ impl Desk {
         })
     }
 
-    fn cancel(&mut self, change: &Change, now: Now) -> io::Result<()> {
+    fn cancel(&mut self, change: &Change<'_>, now: Now) -> io::Result<()> {
         if let Some(order) = self.orders.get(&change.target)
             && order.has_ended()
         {
             return self.cancel_reject(Asked::Cancel, change, "the order has ended", now);
         }
-        let instrument_code = change.symbol.as_str().into();
+        let instrument_code = change.symbol.into();
         let cancel = CancelOrder { client_id: change.target, instrument_code, account_id: None };
         put_frame(&mut self.to_exchange, |out| encode_cancel_order(out, &cancel));
         self.wait_for(Asked::Cancel, change.target, change.id);
@@ -109,7 +109,7 @@ impl Desk {
     }
 
     /// The exchange amends the open amount; FIX's OrderQty is that and what has traded.
-    fn replace(&mut self, replace: &Replace, now: Now) -> io::Result<()> {
+    fn replace(&mut self, replace: &Replace<'_>, now: Now) -> io::Result<()> {
         let Replace { change, kind, price, quantity, delivery } = replace;
         let order = self.orders.get(&change.target);
         let Some(order) = order.filter(|order| !order.has_ended()) else {
@@ -126,7 +126,7 @@ impl Desk {
         let amend = AmendOrder {
             client_id: change.target,
             new_client_id: Some(change.id),
-            instrument_code: change.symbol.as_str().into(),
+            instrument_code: change.symbol.into(),
             price: *price,
             amount,
             delivery: *delivery,
@@ -140,7 +140,7 @@ impl Desk {
     fn cancel_reject(
         &mut self,
         kind: Asked,
-        change: &Change,
+        change: &Change<'_>,
         text: &str,
         now: Now,
     ) -> io::Result<()> {

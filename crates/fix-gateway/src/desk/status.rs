@@ -88,13 +88,13 @@ impl Desk {
             // Also an order that this session has seen rejected, with the id of another one.
             _ if order.has_ended() => {}
             Standing::Open(order_id) => {
-                order.set_id(order_id);
+                order.order_id = Some(order_id);
                 if !order.is_acknowledged() {
                     order.status = '0';
                 }
             }
             Standing::Ended(order_id, status) => {
-                order.set_id(order_id);
+                order.order_id = Some(order_id);
                 (order.status, order.leaves) = (ended_code(status), Default::default());
                 self.orders.ended(*id);
                 text = "the reports of its end did not reach this session: CumQty (14) and AvgPx \
@@ -120,7 +120,7 @@ impl Desk {
         standing: Standing<'_>,
         now: Now,
     ) -> io::Result<()> {
-        let exec_id = self.exec_id(now.utc_ns / 1_000_000);
+        let exec_id = self.exec_id(now);
         let (order_id, status, text) = match standing {
             Standing::Open(order_id) => (
                 Some(order_id),
@@ -138,7 +138,8 @@ impl Desk {
         let order_id = order_id.map(OrderId::text);
         self.send("8", now, |body| {
             body.bytes(37, order_id.as_ref().map_or(&b"NONE"[..], |text| &text[..]));
-            body.bytes(11, id.as_bytes()).text(17, &exec_id).char(150, 'I').char(39, status);
+            body.bytes(11, id.as_bytes());
+            exec_id.put(body, 17).char(150, 'I').char(39, status);
             if status == '8' {
                 body.number(103, 5);
             }

@@ -5,6 +5,7 @@ use crate::desk::report::put_decimal;
 use fix::message::Message;
 use fix::session::Now;
 use std::io;
+use std::sync::Arc;
 use wire::decimal::Decimal;
 
 /// Instruments of one SecurityList; more come in further ones.
@@ -23,23 +24,32 @@ pub struct Security {
     pub amount_min: Decimal,
 }
 
-/// All instruments, sorted by code.
+/// All instruments, sorted by code, and their codes for orders to share.
 #[derive(Debug, Default)]
-pub(crate) struct Securities(Vec<Security>);
+pub(crate) struct Securities(Vec<Security>, Vec<Arc<str>>);
 
 impl Securities {
     pub fn new(mut all: Vec<Security>) -> Securities {
         all.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-        Securities(all)
+        let names = all.iter().map(|security| security.symbol.as_str().into()).collect();
+        Securities(all, names)
     }
 
     pub fn has(&self, symbol: &str) -> bool {
         self.one(symbol).is_some()
     }
 
+    /// A code to keep, without an allocation if it is that of an instrument.
+    pub fn name(&self, symbol: &str) -> Arc<str> {
+        self.place(symbol).map_or_else(|| symbol.into(), |at| Arc::clone(&self.1[at]))
+    }
+
     fn one(&self, symbol: &str) -> Option<&Security> {
-        let at = self.0.binary_search_by(|security| security.symbol.as_str().cmp(symbol)).ok()?;
-        self.0.get(at)
+        self.place(symbol).map(|at| &self.0[at])
+    }
+
+    fn place(&self, symbol: &str) -> Option<usize> {
+        self.0.binary_search_by(|security| security.symbol.as_str().cmp(symbol)).ok()
     }
 
     /// The instruments that a SecurityListRequest wants.
@@ -81,7 +91,7 @@ impl Desk {
         list: &ListRequest,
         now: Now,
     ) -> io::Result<()> {
-        let securities = std::sync::Arc::clone(&self.securities);
+        let securities = Arc::clone(&self.securities);
         let wanted = securities.wanted(list);
         if wanted.is_empty() {
             let is_readable = list.is_of_all || list.symbol.is_some();
@@ -112,9 +122,9 @@ impl Desk {
         now: Now,
         fill: impl FnOnce(&mut fix::encode::Body<'_>),
     ) -> io::Result<()> {
-        let response_id = self.exec_id(now.utc_ns / 1_000_000);
+        let response_id = self.exec_id(now);
         self.send("y", now, |body| {
-            body.text(320, &list.id).text(322, &response_id).number(560, result);
+            response_id.put(body.text(320, &list.id), 322).number(560, result);
             fill(body);
         })
     }
