@@ -8,7 +8,7 @@ use transport::lanes::{Lane, Lanes};
 use transport::stamps::KernelStamps;
 use transport::{Connection, Ready, StreamId, StreamRead, Streams, Write};
 
-/// While nothing wakes the set for its FIX clients, it looks at them so often, ns.
+/// How often the set looks at its FIX clients while nothing wakes it for them, ns.
 const LOOK_NS: u64 = 1_000_000;
 
 pub(crate) struct FixStreams {

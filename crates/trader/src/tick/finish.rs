@@ -81,7 +81,7 @@ fn missing(
         return None;
     }
     if !has_all {
-        return Some("the flow is over, and its last datagrams did not come".to_owned());
+        return Some("the flow is over, and its last messages did not come".to_owned());
     }
     let (ours, theirs) = following.zip(course.description.as_ref())?;
     course.followed.miscounted(&theirs.feeds, ours.sequence, ours.counts.messages)

@@ -34,7 +34,8 @@ pub(crate) trait ChannelBook: FollowedBook + Sized {
     /// The channel.
     const CHANNEL: &'static str;
 
-    /// An empty book of an instrument with that tick and lot, and room for so many prices a side.
+    /// An empty book of an instrument with that tick and lot (`units`), and room for `levels_max`
+    /// prices a side.
     fn empty(instrument_code: &str, units: [Decimal; 2], levels_max: u32) -> Self;
 
     /// Takes over the channel's first message; `None`: it is another one.

@@ -48,7 +48,7 @@ pub(crate) trait TradingLogic {
     /// The exchange rejected the request.
     fn feed_rejected(&mut self);
 
-    /// The request had no effect for so long that it must be lost.
+    /// The request had no effect for a while, and counts as lost.
     fn again(&mut self);
 
     /// Another exchange sends the feed from now on.

@@ -109,7 +109,7 @@ mod tests {
 
     const HOLD_NS: u64 = 1_000;
 
-    /// Each tick is published at 10 000, and arrives and is released so long after that.
+    /// Each tick is published at 10 000, and arrives and is released this long after that.
     fn after(ticks: &[(u64, u64, bool)]) -> TickHold {
         let mut releases = Releases::new(HOLD_NS);
         let published = Publication { published_ns: 10_000, intended_ns: 9_000 };

@@ -45,7 +45,7 @@ impl Account {
     }
 }
 
-/// The header of a block of so many bytes, at most [`BLOCK_BYTES_MAX`].
+/// The header of a block of this many bytes, at most [`BLOCK_BYTES_MAX`].
 pub fn block(bytes: u64, asks_for_account: bool) -> Message {
     let reply_bytes = if asks_for_account { ACCOUNT_BYTES as u16 } else { 0 };
     Message { length_bytes: HEADER_BYTES as u16, reply_bytes, kind: BULK, sequence: bytes }

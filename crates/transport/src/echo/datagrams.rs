@@ -26,7 +26,7 @@ pub const STAMPED: u8 = b'S';
 pub const TIME_BASE: u8 = b'T';
 /// Bytes of such a message, and the limit on its reply.
 pub const TIME_BASE_BYTES: usize = 4096;
-/// For so long the echo repeats what it said of its clock: finding it out takes some ms, and
+/// For this long the echo repeats what it said of its clock: finding it out takes some ms, and
 /// anybody may ask.
 const TIME_BASE_NS: u64 = 500_000_000;
 /// Bytes of the shortest reply that carries them.
@@ -35,7 +35,7 @@ pub use plan::tables::network::STAMPED_BYTES;
 pub use crate::echo::stamps::{EchoStamps, KERNEL_STAMPED_BYTES, ReplyLeft, ask_for_departure};
 /// Limit on the senders of stamped messages that are counted at the same time.
 const SENDERS_MAX: usize = 4096;
-/// A sender that was silent for so long may be forgotten when there are too many.
+/// A sender that was silent for this long may be forgotten when there are too many.
 const SILENT_NS: u64 = 60_000_000_000;
 /// Receive buffer to ask for.
 const RECEIVE_BUFFER_BYTES: usize = 8 << 20;

@@ -5,7 +5,7 @@ use wire::decimal::Decimal;
 use wire::market_data::PriceAndAmount;
 use wire::request::Side;
 
-/// The most prices of a side that a client sees: a snapshot of so many fits one message.
+/// The most prices of a side that a client sees: a snapshot of that many fits one message.
 pub(crate) const MARKET_DEPTH_MAX: usize = 500;
 
 /// See the module.

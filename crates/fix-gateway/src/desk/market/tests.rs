@@ -79,7 +79,7 @@ impl Ends {
         });
     }
 
-    /// Asks for bids and offers with stamps, of so many prices.
+    /// Asks for bids and offers with stamps, of that many prices.
     fn asks_for_ticks(&mut self, id: &str, depth: u64, update_type: u64) {
         self.requests(|body| {
             body.text(262, id).number(263, 1).number(264, depth).number(265, update_type);

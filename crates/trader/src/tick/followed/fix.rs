@@ -46,7 +46,7 @@ struct Entry<'a> {
 }
 
 impl FixBook {
-    /// An empty book with room for so many prices a side.
+    /// An empty book with room for `levels_max` prices a side.
     pub(crate) fn new(symbol: &str, units: [Decimal; 2], levels_max: u32) -> FixBook {
         let dialect = Fix { symbol: symbol.to_owned(), at: 0, shown: [0; 2] };
         PriceFollower::of(dialect, units, levels_max)

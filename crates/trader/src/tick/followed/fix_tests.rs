@@ -109,7 +109,7 @@ fn every_fault_is_final_and_explained() {
     );
     fails(
         &entry("279=0|269=0|55=BTC|270=1.001|271=1|"),
-        expect!["1 at 1.001 is in no ticks of 0.01 and lots of 0.0001"],
+        expect!["1 at 1.001 is no multiple of lot 0.0001 and tick 0.01"],
     );
     fails(
         &entry("279=0|269=0|55=BTC|270=1|"),

@@ -24,7 +24,7 @@ pub(crate) struct Json {
 }
 
 impl JsonBook {
-    /// An empty book with room for so many prices a side.
+    /// An empty book with room for `levels_max` prices a side.
     pub(crate) fn new(instrument_code: &str, units: [Decimal; 2], levels_max: u32) -> JsonBook {
         let dialect = Json { instrument_code: instrument_code.to_owned(), at: 0 };
         PriceFollower::of(dialect, units, levels_max)
@@ -84,7 +84,7 @@ pub(super) fn frame_bytes(text_bytes: usize) -> usize {
 #[cold]
 pub(super) fn not_next(instrument_code: &str, at: u64, text: &[u8]) -> String {
     let came = quoted(text);
-    format!("after message {at} of {instrument_code} came {came}: is the exchange another one?")
+    format!("after message {at} of {instrument_code} came {came}: did the exchange change?")
 }
 
 /// Why a message of another kind than the channel's ends the run.

@@ -112,12 +112,12 @@ fn every_fault_is_final_and_explained() {
     fails(
         &level("99", "1", 7, None),
         expect![[
-            r#"after message 7 of BTC_USDT came {"type":"BOOK","instrument_code":"BTC_USDT","side":"BUY","price":"99","amount":"1","feed_sequence":7,"time":0}: is the exchange another one?"#
+            r#"after message 7 of BTC_USDT came {"type":"BOOK","instrument_code":"BTC_USDT","side":"BUY","price":"99","amount":"1","feed_sequence":7,"time":0}: did the exchange change?"#
         ]],
     );
     fails(
         &level("99.001", "1", 8, None),
-        expect!["1 at 99.001 is in no ticks of 0.01 and lots of 0.00001"],
+        expect!["1 at 99.001 is no multiple of lot 0.00001 and tick 0.01"],
     );
     fails(b"{", expect!["unreadable reply: malformed JSON at byte 1: {"]);
 }

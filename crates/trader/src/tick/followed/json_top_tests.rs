@@ -139,7 +139,7 @@ fn every_fault_is_final_and_explained() {
     fails(
         &text(&top(both, 7, STAMPS)),
         expect![[
-            r#"after message 7 of BTC_USDT came {"type":"TOP","instrument_code":"BTC_USDT","bid":["99.5","1"],"ask":["100","1"],"feed_sequence":7,"time":0,"stamps":[1,2…: is the exchange another one?"#
+            r#"after message 7 of BTC_USDT came {"type":"TOP","instrument_code":"BTC_USDT","bid":["99.5","1"],"ask":["100","1"],"feed_sequence":7,"time":0,"stamps":[1,2…: did the exchange change?"#
         ]],
     );
     fails(
@@ -150,11 +150,11 @@ fn every_fault_is_final_and_explained() {
     );
     fails(
         &text(&top([level("99.001", "1"), None], 8, STAMPS)),
-        expect!["1 at 99.001 is in no ticks of 0.01 and lots of 0.00001"],
+        expect!["1 at 99.001 is no multiple of lot 0.00001 and tick 0.01"],
     );
     fails(
         &text(&top([level("99.5", "0"), None], 8, STAMPS)),
-        expect!["a best price of 99.5 came, with nothing there"],
+        expect!["the best price 99.5 came with amount 0"],
     );
     fails(b"{", expect!["unreadable reply: malformed JSON at byte 1: {"]);
 }

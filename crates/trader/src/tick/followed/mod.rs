@@ -66,7 +66,7 @@ pub(crate) trait FollowedBook {
     /// The exchange rejected the request.
     fn request_rejected(&mut self) {}
 
-    /// The request had no effect for so long that it must be lost.
+    /// The request had no effect for a while, and counts as lost.
     fn again(&mut self) {}
 
     /// Another exchange's feed follows, which begins with a snapshot.

@@ -123,7 +123,7 @@ impl PriceBook {
     ) -> Result<(), String> {
         let now = level.map(|level| self.in_units(level)).transpose()?;
         if let (Some((_, 0)), Some((price, _))) = (now, level) {
-            return Err(format!("a best price of {price} came, with nothing there"));
+            return Err(format!("the best price {price} came with amount 0"));
         }
         let price_ticks = now.map(|(price_ticks, _)| price_ticks);
         let before = self.book.levels(side).next().map(|(before, ..)| before);
@@ -152,7 +152,7 @@ impl PriceBook {
         let ticks = price.in_units_of(tick);
         let lots = amount.in_units_of(lot).ok().and_then(|lots| u64::try_from(lots).ok());
         let (Ok(price_ticks), Some(quantity_lots)) = (ticks, lots) else {
-            return Err(format!("{amount} at {price} is in no ticks of {tick} and lots of {lot}"));
+            return Err(format!("{amount} at {price} is no multiple of lot {lot} and tick {tick}"));
         };
         Ok((price_ticks, quantity_lots))
     }
@@ -177,7 +177,7 @@ impl PriceBook {
 }
 
 impl<D> PriceFollower<D> {
-    /// An empty book with room for so many prices a side.
+    /// An empty book with room for `levels_max` prices a side.
     pub(super) fn of(dialect: D, units: [Decimal; 2], levels_max: u32) -> PriceFollower<D> {
         PriceFollower { dialect, prices: PriceBook::new(units, levels_max) }
     }
