@@ -134,6 +134,8 @@ pub(crate) struct Lengths {
     pub messages: MessageBytes,
     /// 0 without a feed.
     pub datagram: u64,
+    /// Ticks of the measured part; 0 without a feed.
+    pub ticks: u64,
 }
 
 /// Lengths of these messages as TLS records, one each.
@@ -169,12 +171,13 @@ pub(crate) fn lengths(run: &Run, entrants: &[Entrant], floor: &Entrant) -> Optio
     // All messages of a tick leave in one write, so in one record. Datagrams are always plain.
     let is_in_record = floor.has_tls && floor.feed != FeedDialect::Sbe;
     let record = if is_in_record { RECORD_OVERHEAD_BYTES as u64 } else { 0 };
-    let datagram = load.tick.first().map_or(0, |tick| tick.datagram_bytes + record);
+    let tick = load.tick.first();
+    let datagram = tick.map_or(0, |tick| tick.datagram_bytes + record);
     let plain = Some(load.message_bytes).filter(|bytes| bytes.order > 0)?;
     let messages = match floor.dialect {
         Dialect::SbeUdp => as_datagrams(plain),
         _ if floor.has_tls => as_records(plain),
         _ => plain,
     };
-    Some(Lengths { messages, datagram })
+    Some(Lengths { messages, datagram, ticks: tick.map_or(0, |tick| tick.datagrams) })
 }

@@ -56,7 +56,7 @@ fn held_by(subjects: &[&str], record: &Value, done: &Output, names: &[&str]) {
 #[test]
 fn all_dialects_are_measured_alike() {
     let out = tempfile::tempdir().unwrap();
-    let (done, record) = run(out.path(), &["floor_seconds=0.3"]);
+    let (done, record) = run(out.path(), &["floor_seconds=1.5"]);
     let rules = ["complete", "replies", "recorded", "accepted", "flow", "ticks", "book", "orders"];
     held(&record, &done, &rules);
     held(&record, &done, &["stages", "accounted", "state"]);
@@ -106,6 +106,8 @@ fn all_dialects_are_measured_alike() {
     let ticks = |name| subject(&record, name)["load"]["tick"][0]["datagrams"].as_u64();
     assert!(ticks("top") < ticks("json"), "{:?} {:?}", ticks("top"), ticks("json"));
     floors_are_as_long(&record, 0);
+    // At the rate of the changes.
+    assert!(ticks("floor-3") < ticks("floor-2"), "{:?}", ["floor-2", "floor-3"].map(ticks));
     let table = text(&done.stdout);
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     let (_, over) = table.split_once("over the floor").unwrap();
@@ -150,7 +152,7 @@ fn floors_are_as_long(record: &Value, record_bytes: u64) {
 #[test]
 fn all_dialects_are_followed_over_tls() {
     let out = tempfile::tempdir().unwrap();
-    let (done, record) = run(out.path(), &["tls=true", "floor_seconds=0.3"]);
+    let (done, record) = run(out.path(), &["tls=true", "floor_seconds=1.5"]);
     held(&record, &done, &["complete", "replies", "recorded", "flow", "ticks", "book", "stages"]);
     for name in NAMES {
         let subject = subject(&record, name);

@@ -3,13 +3,14 @@
 use crate::evidence::Lengths;
 use crate::kind::ticks::files::{AUDIT, PROFILE, SAMPLES};
 use crate::launch::{Launch, MarketData, Ready};
+use clock::schedule::Arrival;
 use plan::Scenario;
 use plan::faults::Inject;
 use plan::process::exchange::{FlowPlan, PublishPlan};
 use plan::process::ticks::{AuditPlan, FeedPlan, RawPlan, TickPlan};
 use plan::tables::load::Load;
 use plan::tables::strategy::StrategyName;
-use plan::tables::ticks::{FeedDialect, Pace, Transport};
+use plan::tables::ticks::{FeedDialect, Flow, Pace, Transport};
 use record::directory;
 use record::tick::samples::SAMPLES_MAX;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -34,8 +35,24 @@ pub(super) fn market_data(launch: &Launch, lengths: Option<Lengths>) -> MarketDa
             datagram_bytes: scenario.feed.datagram_bytes,
         },
     };
-    let flow = FlowPlan { flow: scenario.flow.clone(), seconds: warm_up_seconds + seconds };
+    let flow = match lengths.filter(|_| launch.entrant.is_floor) {
+        Some(lengths) => floor_flow(scenario, launch.entrant.feed, lengths.ticks),
+        None => scenario.flow.clone(),
+    };
+    let flow = FlowPlan { flow, seconds: warm_up_seconds + seconds };
     MarketData { feed: Some(feed), flow: Some(flow) }
+}
+
+/// The schedule of a floor whose subject had so many ticks: that of the flow. Only some inputs
+/// change the best prices, so that a floor of these has the rate of its subject's ticks.
+fn floor_flow(scenario: &Scenario, feed: FeedDialect, ticks: u64) -> Flow {
+    let flow = scenario.flow.clone();
+    // A burst is a few changes at one instant, whatever its length.
+    let is_even = flow.arrival != Arrival::Burst;
+    match feed == FeedDialect::JsonTop && is_even && ticks > 0 {
+        true => Flow { rate_per_second: ticks as f64 / scenario.seconds, ..flow },
+        false => flow,
+    }
 }
 
 /// The plan of one trader in one run.
@@ -162,5 +179,24 @@ pub(super) fn raw(lengths: Lengths, bare: bool) -> RawPlan {
         order_bytes: lengths.messages.order,
         reply_bytes: lengths.messages.order_reply,
         bare,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_floor_of_the_best_prices_has_their_rate() {
+        let of = |sets: &[&str], feed, ticks| {
+            let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+            let scenario = Scenario::find("tick-dialects", &sets).unwrap();
+            floor_flow(&scenario, feed, ticks).rate_per_second
+        };
+        assert_eq!(of(&["seconds=5"], FeedDialect::JsonTop, 700), 140.0);
+        assert_eq!(of(&["seconds=5"], FeedDialect::Json, 700), 2_000.0);
+        assert_eq!(of(&["seconds=5"], FeedDialect::JsonTop, 0), 2_000.0);
+        let burst = ["seconds=5", "flow.arrival=burst", "flow.burst=10"];
+        assert_eq!(of(&burst, FeedDialect::JsonTop, 700), 2_000.0);
     }
 }
