@@ -463,8 +463,13 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         let addresses = self.parts.addresses.as_mut();
         if let Some(addresses) = addresses.filter(|_| self.failure.is_none()) {
             addresses.lose(self.course.is_flowing());
+            return self.fail(why);
         }
-        self.fail(why);
+        // An exchange that ends says so to clients of FIX, and closes other connections at once.
+        match self.parts.feeds_end(&mut self.datagram) {
+            Some(feeds) => self.fail(format!("{why}; {feeds}")),
+            None => self.fail(why),
+        }
     }
 
     #[cold]

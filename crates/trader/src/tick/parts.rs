@@ -13,7 +13,11 @@ use clock::Clock;
 use clock::recorder::Recorder;
 use host::processor::ProcessorMeter;
 use record::tick::Point;
+use transport::datagram::Datagram;
 use wire::reply::Stamps;
+
+/// Limit on ticks that are read for the end of a feed behind them.
+const TICKS_AFTER_END_MAX: u32 = 1024;
 
 /// The parts of the loop.
 pub(crate) struct Parts {
@@ -72,6 +76,21 @@ impl Parts {
         if let (Some(stamped), Some(sample)) = (stamped, samples.get(place)) {
             stamped.take(sample, connection.stamps(), ended_read);
         }
+    }
+
+    /// Why the feed has ended as well, if it has. Ticks that come first are dropped.
+    #[cold]
+    pub(crate) fn feeds_end(&mut self, into: &mut [u8]) -> Option<String> {
+        for _ in 0..TICKS_AFTER_END_MAX {
+            match self.receiver.receive(into) {
+                Datagram::Bytes { .. } => {}
+                Datagram::Empty => return None,
+                Datagram::Failed(error) => {
+                    return Some(format!("receiving the feed failed: {error}"));
+                }
+            }
+        }
+        None
     }
 
     /// Notes the reply to the order of a sample.

@@ -109,7 +109,8 @@ fn ticks_over_fix_become_orders_whose_way_is_known() {
     }
 }
 
-/// The exchange logs out: the run says so, and ends.
+/// The exchange logs out: the run says so, and ends. It once told of the orders' connection alone,
+/// which closes right after: a trader that sleeps looks at that first.
 #[test]
 fn a_logout_ends_the_run_with_its_reason() {
     let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
