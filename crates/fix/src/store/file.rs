@@ -1,7 +1,7 @@
 //! A store in two files that survives the end of the process at any byte.
 //!
 //! A file is its version and [records](super::record), up to half the limit. When it is full, it
-//! becomes the older one, in place of the one before it, and a new file begins with both numbers.
+//! becomes the older one, and the one before it is emptied and begins with both numbers.
 //! Only the last record can be cut by the end of the process, and opening removes it. Nothing is
 //! synced: the page cache survives the process, not the loss of power. See
 //! `docs/decisions/044-a-message-store-as-memory.md`.
@@ -41,6 +41,16 @@ impl Numbers {
             Kind::NextIn => self.next_in = record.number,
         }
     }
+
+    /// Begins an empty segment with both.
+    fn put(self, mut segment: Segment) -> io::Result<Segment> {
+        for (kind, number) in [(Kind::NextIn, self.next_in), (Kind::NextOut, self.next_out)] {
+            if !segment.append(Record { kind, number, message: &[] }) {
+                return Err(too_long());
+            }
+        }
+        Ok(segment)
+    }
 }
 
 impl FileStore {
@@ -63,11 +73,12 @@ impl FileStore {
         let mut numbers = Numbers { next_out: 1, next_in: 1 };
         let mut older = None;
         if older_path.try_exists()? {
-            // The process ended between the two renames of `turn_over`.
+            // The process ended between the last two renames of `turn_over`.
             if !path.try_exists()? {
                 rename(&older_path, path)?;
             } else {
-                older = Some(Segment::open(&older_path, 0, |record| numbers.take(record))?);
+                let open = Segment::open(&older_path, segment_bytes, |record| numbers.take(record));
+                older = Some(open?);
             }
         }
         let current = Segment::open(path, segment_bytes, |record| {
@@ -92,9 +103,19 @@ impl FileStore {
         Ok(())
     }
 
-    /// Begins a file, and keeps the present one as the older.
+    /// Begins a file, and keeps the present one as the older. The one before it is used again: to
+    /// remove it and to make another one would take milliseconds, for which everybody waits.
     fn turn_over(&mut self) -> io::Result<()> {
-        let next = self.begin(self.numbers)?;
+        if self.older.is_some() {
+            rename(older(&self.path), begun(&self.path))?;
+        }
+        let next = match self.older.take() {
+            Some(mut segment) => {
+                segment.clear();
+                self.numbers.put(segment)?
+            }
+            None => self.begin(self.numbers)?,
+        };
         rename(&self.path, older(&self.path))?;
         rename(begun(&self.path), &self.path)?;
         self.older = Some(std::mem::replace(&mut self.current, next));
@@ -109,13 +130,7 @@ impl FileStore {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut segment = Segment::open(&path, self.segment_bytes, |_| {})?;
-        for (kind, number) in [(Kind::NextIn, numbers.next_in), (Kind::NextOut, numbers.next_out)] {
-            if !segment.append(Record { kind, number, message: &[] }) {
-                return Err(too_long());
-            }
-        }
-        Ok(segment)
+        numbers.put(Segment::open(&path, self.segment_bytes, |_| {})?)
     }
 
     /// Bytes in use of the present file.

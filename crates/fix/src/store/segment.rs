@@ -76,6 +76,13 @@ impl Segment {
         true
     }
 
+    /// Forgets all records.
+    pub fn clear(&mut self) {
+        self.memory[MAGIC.len()..].fill(0);
+        self.end = MAGIC.len();
+        self.messages.clear();
+    }
+
     /// Calls `each` with the messages whose numbers are in the range.
     pub fn read(&self, range: RangeInclusive<u64>, each: &mut dyn FnMut(u64, &[u8])) {
         for (seq, place) in self.messages.range(range) {

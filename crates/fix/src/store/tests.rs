@@ -192,12 +192,14 @@ fn an_end_between_two_renames_loses_nothing() {
 
     fs::write(at("store.new"), "half a file, or another one").expect("a file");
     assert_eq!(seen(&mut open()), before);
-    // Between the renames of `turn_over`: older messages are gone, as after it.
-    fs::rename(at("store.fix"), at("store.older")).expect("the first rename");
+    // Behind each rename of `turn_over` but the last: older messages are gone, as after it.
+    for (from, to) in [("store.older", "store.new"), ("store.fix", "store.older")] {
+        fs::rename(at(from), at(to)).expect("a rename");
+        let (next_out, next_in, messages) = seen(&mut open());
+        assert_eq!((next_out, next_in), (before.0, before.1), "{from}");
+        assert!(!messages.is_empty() && before.2.ends_with(&messages), "{from}");
+    }
     let mut store = open();
-    let (next_out, next_in, messages) = seen(&mut store);
-    assert_eq!((next_out, next_in), (before.0, before.1));
-    assert!(!messages.is_empty() && before.2.ends_with(&messages));
     while !at("store.older").exists() {
         store.sent(&[8; 20]).expect("a message");
     }
