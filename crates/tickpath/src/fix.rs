@@ -107,7 +107,7 @@ fn settings(
 /// The instruments of the exchange, as FIX lists them.
 fn securities(instruments: &Instruments) -> Vec<Security> {
     let security = |instrument: &exchange::Instrument| Security {
-        symbol: instrument.code.clone(),
+        symbol: instrument.code.as_str().into(),
         tick: instrument.tick,
         lot: instrument.lot,
         amount_min: instrument.amount(instrument.quantity_lots_min),

@@ -9,7 +9,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// Without a terminal a line of progress is at least this much later than the one before it, or
-/// than the start. What takes less time ends without one.
+/// than the start. A shorter run ends without a line.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Columns where the terminal doesn't say.

@@ -25,7 +25,7 @@ impl Ends {
         let folder = tempfile::tempdir().unwrap();
         let dictionary = Arc::new(Dictionary::tickpath());
         let tick = Decimal::new(1, 2).unwrap();
-        let security = Security { symbol: SYMBOL.to_owned(), tick, lot: tick, amount_min: tick };
+        let security = Security { symbol: SYMBOL.into(), tick, lot: tick, amount_min: tick };
         let shared = (Arc::clone(&dictionary), Arc::new(Securities::new(vec![security])));
         let path = folder.path().join("store");
         let desk = Desk::open("fund", ("TICKPATH", "FUND"), shared, &path).unwrap();

@@ -124,7 +124,7 @@ fn settings(store: &Path) -> fix_gateway::Settings {
 
 fn securities() -> Vec<Security> {
     let one = |symbol: &str| Security {
-        symbol: symbol.to_owned(),
+        symbol: symbol.into(),
         tick: "0.01".parse().unwrap(),
         lot: "0.0001".parse().unwrap(),
         amount_min: "0.0001".parse().unwrap(),

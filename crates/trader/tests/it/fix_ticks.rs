@@ -66,7 +66,7 @@ impl WithFix {
 /// Ticks and lots are those of the exchange.
 fn settings(store: &Path) -> fix_gateway::Settings {
     let security = |it: &exchange::Instrument| Security {
-        symbol: it.code.clone(),
+        symbol: it.code.as_str().into(),
         tick: it.tick,
         lot: it.lot,
         amount_min: it.lot,

@@ -14,8 +14,8 @@ const PER_MESSAGE_MAX: usize = 200;
 /// An instrument of the exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Security {
-    /// Its code: Symbol (55).
-    pub symbol: String,
+    /// Its code: Symbol (55). Orders share it.
+    pub symbol: Arc<str>,
     /// The smallest step of a price.
     pub tick: Decimal,
     /// The smallest step of an amount.
@@ -24,15 +24,14 @@ pub struct Security {
     pub amount_min: Decimal,
 }
 
-/// All instruments, sorted by code, and their codes for orders to share.
+/// All instruments, sorted by code.
 #[derive(Debug, Default)]
-pub(crate) struct Securities(Vec<Security>, Vec<Arc<str>>);
+pub(crate) struct Securities(Vec<Security>);
 
 impl Securities {
     pub fn new(mut all: Vec<Security>) -> Securities {
         all.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-        let names = all.iter().map(|security| security.symbol.as_str().into()).collect();
-        Securities(all, names)
+        Securities(all)
     }
 
     pub fn has(&self, symbol: &str) -> bool {
@@ -41,15 +40,12 @@ impl Securities {
 
     /// A code to keep, without an allocation if it is that of an instrument.
     pub fn name(&self, symbol: &str) -> Arc<str> {
-        self.place(symbol).map_or_else(|| symbol.into(), |at| Arc::clone(&self.1[at]))
+        self.one(symbol).map_or_else(|| symbol.into(), |security| Arc::clone(&security.symbol))
     }
 
     fn one(&self, symbol: &str) -> Option<&Security> {
-        self.place(symbol).map(|at| &self.0[at])
-    }
-
-    fn place(&self, symbol: &str) -> Option<usize> {
-        self.0.binary_search_by(|security| security.symbol.as_str().cmp(symbol)).ok()
+        let at = self.0.binary_search_by(|security| (*security.symbol).cmp(symbol)).ok()?;
+        self.0.get(at)
     }
 
     /// The instruments that a SecurityListRequest wants.

@@ -35,7 +35,7 @@ impl Ends {
         let folder = tempfile::tempdir().unwrap();
         let dictionary = Arc::new(Dictionary::tickpath());
         let tick = Decimal::new(1, 2).unwrap();
-        let symbol = "BTC".to_owned();
+        let symbol = "BTC".into();
         let securities = vec![Security { symbol, tick, lot: tick, amount_min: tick }];
         let shared = (Arc::clone(&dictionary), Arc::new(Securities::new(securities)));
         let path = folder.path().join("store");
