@@ -185,7 +185,6 @@ impl Desk {
         seen: &Seen<'_>,
         now: Now,
     ) -> io::Result<()> {
-        self.answered(Asked::New, id);
         match self.orders.get_mut(id) {
             Some(order) => {
                 order.order_id = Some(order_id);
@@ -193,6 +192,7 @@ impl Desk {
                     return Ok(());
                 }
                 order.status = '0';
+                self.answered(Asked::New, id);
             }
             // An order of an earlier life that is no longer in the store.
             None => {
