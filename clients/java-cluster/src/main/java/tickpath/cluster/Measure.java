@@ -44,7 +44,9 @@ final class Measure implements AutoCloseable {
     /** Another thread may watch it. */
     private volatile long answered;
 
+    /** Replies of the warm-up count, too: a pause that begins in it goes on after it. */
     private long lastReplyNs;
+
     private long longestPauseNs;
 
     /**
@@ -152,16 +154,19 @@ final class Measure implements AutoCloseable {
             final DirectBuffer buffer,
             final int offset,
             final int length) {
-        final long dueNs = due[(int) number & MASK];
-        if (dueNs == 0 || earlier + length / NativeEngine.RECORD_BYTES < events) {
+        if (earlier + length / NativeEngine.RECORD_BYTES < events) {
             return;
         }
         final long now = System.nanoTime();
-        responses.recordValue(Math.max(0, now - dueNs));
         if (lastReplyNs != 0) {
             longestPauseNs = Math.max(longestPauseNs, now - lastReplyNs);
         }
         lastReplyNs = now;
+        final long dueNs = due[(int) number & MASK];
+        if (dueNs == 0) {
+            return;
+        }
+        responses.recordValue(Math.max(0, now - dueNs));
         answered = answered + 1;
     }
 
