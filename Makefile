@@ -28,10 +28,7 @@ cloud: setup
 	@# With one of its tests, or dependencies have other features than in `make test`, and all of
 	@# them, and all that uses them, is built once more.
 	$(CARGO) build --locked --workspace --bin tickpath --test tune_rights
-	@# Once more, as `make test` does: a test that passes then is named (RERUN), and is a defect.
-	cd cloud && .venv/bin/python -m pytest --reruns 1 -rR -n auto -m "not root"
-	# Namespaces have one address range: these tests run one after the other.
-	cd cloud && .venv/bin/python -m pytest --reruns 1 -rR -m root
+	@./scripts/cloud
 
 # A hunt for the best placement in a fake AWS with simulated hosts.
 demo-cloud:
