@@ -20,6 +20,7 @@ from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 
+from tickpath_cloud import look
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.playbook import LISTENERS, progress
 
@@ -86,9 +87,8 @@ def report_of(title: str, text: str) -> str:
     text = f"<pre>{escape(text)}</pre>"
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
-        "content='width=device-width, initial-scale=1'><style>:root { color-scheme: light dark } "
-        "body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5rem } pre { overflow-x: auto }"
-        f"</style><title>{escape(title)}</title><h1>{escape(title)}</h1>{text}"
+        f"content='width=device-width, initial-scale=1'><style>{look.STYLE}</style>"
+        f"<title>{escape(title)}</title><h1>{escape(title)}</h1>{text}"
     )
 
 

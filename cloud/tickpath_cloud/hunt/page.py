@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 
+from tickpath_cloud import look
 from tickpath_cloud.hunt import table
 from tickpath_cloud.hunt.decide import ranking
 from tickpath_cloud.hunt.state import State
@@ -13,12 +14,11 @@ from tickpath_cloud.money import dollars
 WIDTH, ROW, LEFT, RIGHT = 960, 22, 110, 150
 ROWS = 100  # of the drawing
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
-       color: #1a1a1a; background: #fff }
-pre { background: #f5f5f2; padding: .8rem; overflow-x: auto }
-text { font: 12px system-ui, sans-serif; fill: #333 } .out text { fill: #888 }
-.out circle, .out line { stroke: #aaa; fill: #aaa } .in circle { fill: #3867b5 }
-.in line { stroke: #3867b5 } .kept circle { fill: #1a7f4b } .kept line { stroke: #1a7f4b }
+body { max-width: 62rem; }
+.out text { fill: var(--quiet); }
+.out circle, .out line { fill: var(--quiet); stroke: var(--quiet); }
+.in circle, .in line { fill: var(--blue); stroke: var(--blue); }
+.kept circle, .kept line { fill: var(--green); stroke: var(--green); }
 """
 
 
@@ -28,7 +28,7 @@ def page(state: State, now: float) -> str:
     return "\n".join([
         "<!doctype html><html lang=en><meta charset=utf-8>",
         "<meta name=viewport content='width=device-width, initial-scale=1'>",
-        f"<title>hunt {escape(settings.hunt)}</title><style>{STYLE}</style>",
+        f"<title>hunt {escape(settings.hunt)}</title><style>{look.STYLE}{STYLE}</style>",
         f"<h1>Hunt {escape(settings.hunt)}</h1>",
         f"<pre>{escape(table.result(state, now))}</pre>",
         "<h2>Elimination</h2>",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 
+from tickpath_cloud import look
 from tickpath_cloud.records import Series
 from tickpath_cloud.tiers.measure import Load
 from tickpath_cloud.tiers.table import COLUMNS, measured, table
@@ -12,14 +13,19 @@ from tickpath_cloud.tiers.table import COLUMNS, measured, table
 WIDTH, HEIGHT, LEFT, RIGHT, TOP = 860, 320, 70, 180, 20
 LABEL_APART = 15  # of names beside the curves
 STEPS = (1, 2, 5)  # of the scale, in each decade
-COLOURS = ("#3867b5", "#1a7f4b", "#b5651d", "#8a2be2", "#b22222", "#5f6b6d")
+COLOURS = 6  # of curves; more take the first ones again
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
-       color: #1a1a1a; background: #fff }
-pre { background: #f5f5f2; padding: .8rem; overflow-x: auto; font-size: 13px }
-svg { max-width: 860px }
-text { font: 12px system-ui, sans-serif; fill: #333 }
-.grid { stroke: #ddd }
+body { max-width: 76rem; }
+pre { font-size: 13px; }
+svg { max-width: 860px; }
+.grid { stroke: var(--rule); }
+.c0 { --curve: var(--blue); } .c1 { --curve: var(--green); } .c2 { --curve: #a05614; }
+.c3 { --curve: #8a2be2; } .c4 { --curve: #b22222; } .c5 { --curve: var(--quiet); }
+@media screen and (prefers-color-scheme: dark) { .c2 { --curve: #f0a35e; } .c3 { --curve: #c79bff; }
+  .c4 { --curve: #ff8a80; } }
+polyline, circle { stroke: var(--curve); stroke-width: 2; fill: none; }
+circle { fill: var(--paper); }
+circle.holds, svg .name { fill: var(--curve); }
 """
 
 
@@ -27,7 +33,8 @@ def page(loads: list[Load], ways: str = "") -> str:
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
         "<meta name=viewport content='width=device-width, initial-scale=1'>",
-        f"<title>tiers</title><style>{STYLE}</style><h1>Tiers, measured at the same time</h1>",
+        f"<title>tiers</title><style>{look.STYLE}{STYLE}</style>",
+        "<h1>Tiers, measured at the same time</h1>",
         f"<pre>{escape(table(loads))}</pre>",
     ]
     for load in loads:
@@ -72,12 +79,12 @@ def _drawing(tiers: list[tuple[str, Series]]) -> str:
         lines.append(f"<text x={LEFT - 12} y={y + 4:.0f} text-anchor=end>{tick / 1000:g} us</text>")
     ends: list[float] = []
     for number, (tier, series) in enumerate(reversed(tiers)):  # the slowest name is the topmost
-        lines += _curve(tier, series, scale, step, COLOURS[number % len(COLOURS)], ends)
+        lines += _curve(tier, series, scale, step, number % COLOURS, ends)
     return "\n".join([*lines, "</svg>"])
 
 
 def _curve(
-    tier: str, series: Series, scale: Scale, step: float, colour: str, ends: list[float]
+    tier: str, series: Series, scale: Scale, step: float, colour: int, ends: list[float]
 ) -> list[str]:
     """A tier's line; its name stands below the names that are there, whose heights are `ends`."""
     points = [
@@ -86,15 +93,13 @@ def _curve(
         if (value := series.drawn(name))
     ]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
-    lines = [f"<polyline points='{path}' fill=none stroke='{colour}' stroke-width=2 />"]
+    lines = [f"<g class=c{colour}><polyline points='{path}' />"]
     lines += [
-        f"<circle cx={x:.1f} cy={y:.1f} r=4 stroke='{colour}' stroke-width=2 "
-        f"fill='{colour if holds else '#fff'}' />"
+        f"<circle cx={x:.1f} cy={y:.1f} r=4{' class=holds' if holds else ''} />"
         for x, y, holds in points
     ]
     x, y, _ = points[-1]
     ends.append(max([y, *(end + LABEL_APART for end in ends)]))
-    lines.append(
-        f"<text x={x + 12:.0f} y={ends[-1] + 4:.0f} style='fill:{colour}'>{escape(tier)}</text>"
-    )
+    at = f"x={x + 12:.0f} y={ends[-1] + 4:.0f}"
+    lines.append(f"<text class=name {at}>{escape(tier)}</text></g>")
     return lines
