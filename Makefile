@@ -98,7 +98,8 @@ dist: setup
 lint: setup
 	@./scripts/setup python
 	@./.ci/prose
-	cd cloud && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+	cd cloud && .venv/bin/ruff check . ../clients && .venv/bin/ruff format --check . ../clients
+	cd cloud && .venv/bin/mypy
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings

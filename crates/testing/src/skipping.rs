@@ -41,6 +41,8 @@ pub enum Need {
     OpenSsl,
     /// Permission to start the test's own program, which user-mode emulators don't have.
     OwnProcess,
+    /// A Python with the package quickfix, named by `TICKPATH_QUICKFIX`.
+    QuickFix,
     /// A core from which nothing takes more than a share that the test names.
     QuietCore,
     /// Root, or namespaces for mounts and networks.
@@ -71,6 +73,7 @@ impl Need {
             Need::NautilusTrader => "nautilus-trader",
             Need::OpenSsl => "openssl",
             Need::OwnProcess => "own-process",
+            Need::QuickFix => "quickfix",
             Need::QuietCore => "quiet-core",
             Need::Root => "root",
             Need::Tracepoints => "tracepoints",

@@ -1,7 +1,8 @@
 //! The trader over FIX as a whole process: judged in a run like the other dialects, and against a
-//! foreign server, QuickFIX/J.
+//! foreign server, QuickFIX/J or QuickFIX in Python.
 
-use crate::fix::{Exchange, peers};
+use crate::fix::Exchange;
+use crate::quickfix::{java, peers, python};
 use crate::support::*;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -60,7 +61,7 @@ fn orders_in_fix_over_tls_are_judged_like_the_others() {
     are_judged_like_the_others(&[&ping_pong[..], &["tls=true"]].concat());
 }
 
-/// QuickFIX/J as an exchange.
+/// QuickFIX as an exchange.
 struct Server {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -68,12 +69,9 @@ struct Server {
 }
 
 impl Server {
-    /// It knows these clients.
-    fn start(comp_ids: &[&str]) -> Server {
-        let mut child = Command::new("java")
-            .arg("-cp")
-            .arg(format!("{0}/java-fix.jar:{0}/lib/*", peers().display()))
-            .arg("FixServer")
+    /// It knows these clients, and all of FIX 4.4.
+    fn start(mut program: Command, comp_ids: &[&str]) -> Server {
+        let mut child = program
             .arg(peers().join("standard/FIX44.xml"))
             .args(comp_ids)
             .stdin(Stdio::piped())
@@ -129,12 +127,8 @@ fn trade(port: &str, sets: &[&str]) -> Result<Value, String> {
 
 /// It takes our Logon, our orders and our cancels by the dictionary of all of FIX 4.4, has its test
 /// request answered, and sees an orderly Logout.
-#[test]
-fn quickfix_j_as_the_exchange_takes_our_orders() {
-    if !peers().join("java-fix.jar").exists() {
-        testing::skip!(JavaPeers, "no QuickFIX/J: see clients/java-fix/README.md");
-    }
-    let mut server = Server::start(&["TRADER-3001"]);
+fn takes_our_orders(program: Command) {
+    let mut server = Server::start(program, &["TRADER-3001"]);
     let result = trade(&server.port, &[]).unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(result["complete"], true, "{result}");
     let load = &result["load"];
@@ -158,6 +152,21 @@ fn quickfix_j_as_the_exchange_takes_our_orders() {
     assert!(logout.contains("|35=5|"), "{logout}");
     let counts = format!("logout of TRADER-3001 orders {0} cancels {0}", all / 2);
     assert_eq!(server.read("logout of"), counts);
+}
+
+#[test]
+fn quickfix_j_as_the_exchange_takes_our_orders() {
+    if let Some(program) = java("FixServer") {
+        takes_our_orders(program);
+    }
+}
+
+/// With the dictionary that comes with QuickFIX/J.
+#[test]
+fn quickfix_in_python_as_the_exchange_takes_our_orders() {
+    if let Some(program) = java("FixServer").and_then(|_| python("server")) {
+        takes_our_orders(program);
+    }
 }
 
 /// The exchange knows the secret of each account, and the trader proves that it does, too.
@@ -193,10 +202,8 @@ fn signed_logons_are_accepted_and_others_are_not() {
 /// It knows only one of the two sessions.
 #[test]
 fn a_logon_that_nobody_answers_is_an_error_with_advice() {
-    if !peers().join("java-fix.jar").exists() {
-        testing::skip!(JavaPeers, "no QuickFIX/J: see clients/java-fix/README.md");
-    }
-    let server = Server::start(&["SOMEBODY"]);
+    let Some(program) = java("FixServer") else { return };
+    let server = Server::start(program, &["SOMEBODY"]);
     let why = trade(&server.port, &[]).unwrap_err();
     assert!(why.contains("without an answer to the Logon"), "{why}");
 }

@@ -43,6 +43,7 @@ mod observer;
 mod page;
 mod paused;
 mod peers;
+mod quickfix;
 mod race;
 mod raw_ticker;
 mod replay;
