@@ -472,7 +472,7 @@ class Site:
             answer_seconds=60,
         )  # fmt: skip
         directory = self.directory / name
-        loads = measure.measure(settings, fleet, directory, lambda text: None)
+        loads = list(measure.measure(settings, fleet, directory, lambda text: None))
         log = "\n".join(p.read_text()[-2500:] for p in directory.glob("*/ansible.log"))
         rows = [(load.name, row) for load in loads for row in load.rows]
         assert all(row.series for _, row in rows), f"{table(loads)}\n{log}"

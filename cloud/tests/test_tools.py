@@ -14,7 +14,7 @@ from conftest import Hunt, skip
 from namespaces import tickpath
 
 from fake_aws.hosts import SimulatedHosts
-from tickpath_cloud import cli
+from tickpath_cloud import cli, playbook
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.estimate import estimate, first_layer, table
 from tickpath_cloud.hunt import page
@@ -253,6 +253,16 @@ def test_a_hunt_that_was_destroyed_midway_is_not_resumed(
 def interrupt(state, event):
     if event["event"] == "settled":
         raise KeyboardInterrupt
+
+
+def test_a_live_page_gets_the_table_of_each_round(hunt, capsys, monkeypatch):
+    """It had the first line alone, as a log has."""
+    heard = []
+    monkeypatch.setattr(playbook, "LISTENERS", [heard.append])
+    state = hunt.run(cli.show)
+    assert len(heard) >= len(state.rounds) > 0
+    assert capsys.readouterr().err.splitlines() == [text.splitlines()[0] for text in heard]
+    assert any("arm-01" in text and "spent $" in text for text in heard)
 
 
 def test_hunt_applies_writes_its_page_and_resumes(config, world, tmp_path, capsys, monkeypatch):

@@ -279,12 +279,14 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
 
 
 def show(state: State, event: Event) -> None:
-    """The live table on a terminal; elsewhere a line for each round."""
+    """The table on a live page; on a terminal too, and elsewhere a line for each round."""
     text = table.table(state, event["at"])
     if is_live := sys.stderr.isatty():
         print("\033[2J\033[H" + text, file=sys.stderr)
     if event["event"] == "round":
-        (listen if is_live else progress)(text.splitlines()[0])
+        listen(text)
+        if not is_live:
+            print(text.splitlines()[0], file=sys.stderr, flush=True)
 
 
 def expectation(found: simulate.Expectation, world: simulate.World) -> str:

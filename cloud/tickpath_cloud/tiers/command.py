@@ -13,7 +13,7 @@ from tickpath_cloud.arguments import dollars
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.fleet.measure import load as fleet_settings
-from tickpath_cloud.playbook import progress
+from tickpath_cloud.playbook import listen, progress
 from tickpath_cloud.tiers import check, measure, page, table
 from tickpath_cloud.tiers.endpoint import Service
 from tickpath_cloud.tiers.hosts import IGMP, STATIC
@@ -133,7 +133,10 @@ def _measure(directory: Path, options: argparse.Namespace) -> int:
     with live.serve(options.live, f"Tiers of {directory.name}") as shown:
         if ways:
             progress(ways)
-        loads = measure.measure(settings, fleet, directory, progress)
+        loads = []
+        for load in measure.measure(settings, fleet, directory, progress):
+            loads.append(load)
+            listen(table.table([load]))
         figures = json.dumps(table.figures(loads), indent=1)
         (directory / "tiers.json").write_text(figures + "\n")
         (directory / "report.html").write_text(page.page(loads, ways))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,13 +85,12 @@ def load(path: Path) -> Settings:
 
 def measure(
     settings: Settings, fleet: FleetSettings, directory: Path, show: Callable[[str], None]
-) -> list[Load]:
+) -> Iterator[Load]:
     """One load after the other; in each, all tiers at once. Goes on where a controller died."""
     directory.mkdir(parents=True, exist_ok=True)
     inventory = directory / "inventory.json"
     inventory.write_text(json.dumps(_inventory(settings), indent=1))
     names = [tier.name for tier in settings.tiers]
-    found = []
     for name, asked in settings.load.items():
         of_load = replace(
             fleet, inventory=inventory, scenario=settings.scenario,
@@ -106,8 +105,7 @@ def measure(
         by_host = {line.host: line for line in lines}
         held = [windows(line.record) for line in lines if line.record]
         rows = [_row(tier, by_host.get(tier)) for tier in names]
-        found.append(Load(name, rows, at_once(held)))
-    return found
+        yield Load(name, rows, at_once(held))
 
 
 def _row(tier: str, line: Line | None) -> Row:
