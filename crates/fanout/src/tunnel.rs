@@ -6,8 +6,9 @@
 //! ```
 //!
 //! All numbers are big-endian, stamps are ns of `CLOCK_REALTIME`. The layout is the one of the
-//! multicast tools that AWS publishes for its networks, so their senders and receivers work with
-//! this replicator as they are.
+//! multicast tools that AWS publishes for its networks, so that their sources and receivers fit
+//! this replicator. Those programs were not tried: `crates/tickpath/tests/it/stranger.py` stands
+//! for them.
 
 use std::net::Ipv4Addr;
 

@@ -41,6 +41,8 @@ pub enum Need {
     OpenSsl,
     /// Permission to start the test's own program, which user-mode emulators don't have.
     OwnProcess,
+    /// The program `python3`. `scripts/setup python` installs it.
+    Python,
     /// A Python with the package quickfix, named by `TICKPATH_QUICKFIX`.
     QuickFix,
     /// A core from which nothing takes more than a share that the test names.
@@ -73,6 +75,7 @@ impl Need {
             Need::NautilusTrader => "nautilus-trader",
             Need::OpenSsl => "openssl",
             Need::OwnProcess => "own-process",
+            Need::Python => "python",
             Need::QuickFix => "quickfix",
             Need::QuietCore => "quiet-core",
             Need::Root => "root",

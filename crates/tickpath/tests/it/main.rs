@@ -21,6 +21,7 @@ mod entry_hold;
 mod failover;
 mod fan_out;
 mod fan_out_below;
+mod fan_out_stranger;
 mod fix;
 mod fix_kills;
 mod fix_trader;
