@@ -1,23 +1,25 @@
 //! Ways to copy below the kernel's stack, between two namespaces; they need root.
 
+use crate::registration::changes_its_address;
 use crate::*;
 use bypass::routes::Interface;
 use bypass::{Port, PortOptions, ZeroCopy};
 use fanout::tunnel::{STAMPED_BYTES, Stamps};
 use host::network::{DEVICE, Networks};
 use plan::backend::{AF_XDP, AF_XDP_IN_PLACE, Backend, REPLICATORS, XDP};
+use testing::quiet::or_doubled;
 
-const WAYS: [Backend; 3] = [AF_XDP, AF_XDP_IN_PLACE, XDP];
+pub const WAYS: [Backend; 3] = [AF_XDP, AF_XDP_IN_PLACE, XDP];
 
 /// Namespaces, with the replicator in the first one.
-struct Bench {
+pub struct Bench {
     networks: Arc<Networks>,
     /// A driver of veth takes frames of programs only if its peer has one too.
     _peer: Port,
 }
 
 /// `None` after counting the test as skipped.
-fn bench() -> Option<Bench> {
+pub fn bench() -> Option<Bench> {
     let networks = match Networks::create() {
         Ok(networks) => Arc::new(networks),
         Err(why) => {
@@ -37,20 +39,25 @@ fn bench() -> Option<Bench> {
 }
 
 impl Bench {
-    fn settings(&self, backend: Backend, to: &[SocketAddrV4]) -> Settings {
+    pub fn settings(&self, backend: Backend, to: &[SocketAddrV4]) -> Settings {
         let own = SocketAddrV4::new(self.networks.exchange().address(), 0);
         Settings { from: own, listen: Some(own), backend, ..settings(to) }
     }
 
-    fn start(&self, settings: Settings) -> Running {
+    pub fn start(&self, settings: Settings) -> Running {
         let networks = self.networks.clone();
         Running::start_in(settings, move |work| networks.exchange().within(work).unwrap())
     }
 
     /// A socket in the other namespace.
-    fn socket(&self) -> (UdpSocket, SocketAddrV4) {
-        let any = SocketAddrV4::new(self.networks.trader().address(), 0);
-        self.networks.trader().within(|| socket_at(any)).unwrap()
+    pub fn socket(&self) -> (UdpSocket, SocketAddrV4) {
+        self.socket_at(0)
+    }
+
+    /// One at that port; 0: any.
+    pub fn socket_at(&self, port: u16) -> (UdpSocket, SocketAddrV4) {
+        let at = SocketAddrV4::new(self.networks.trader().address(), port);
+        self.networks.trader().within(|| socket_at(at)).unwrap()
     }
 }
 
@@ -139,6 +146,26 @@ fn a_subscriber_below_the_kernel_comes_and_goes() {
         let (former, ..) = counts.subscribers.former();
         assert_eq!((former[0].0, former[0].1.sent), (address, 1), "{}", backend.name);
         assert_eq!((counts.subscribers.expired(), sent(&counts)), (1, vec![4]));
+    }
+}
+
+/// Also from one address of the host to another.
+#[test]
+fn a_subscriber_below_the_kernel_changes_its_address() {
+    let Some(bench) = bench() else { return };
+    let (address, other) = (bench.networks.trader().address(), Ipv4Addr::new(192, 0, 2, 3));
+    let mut ip = std::process::Command::new("ip");
+    ip.args(["address", "add", &format!("{other}/24"), "dev", DEVICE]);
+    assert!(bench.networks.trader().within(|| ip.status().unwrap()).unwrap().success());
+    let both = (SocketAddrV4::new(address, 0), SocketAddrV4::new(other, 0));
+    for backend in WAYS {
+        or_doubled("a thread that renews a lease of 2 s runs in time", |factor| {
+            let named = bench.socket();
+            let settings = bench.settings(backend, &[named.1]);
+            let running = bench.start(Settings { lease_ms: 2_000 * factor, ..settings });
+            let changes = || changes_its_address(running, named, both);
+            bench.networks.trader().within(changes).unwrap()
+        });
     }
 }
 
