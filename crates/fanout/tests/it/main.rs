@@ -3,6 +3,7 @@
 mod below;
 mod copies;
 mod gre;
+mod harm;
 mod many;
 mod registration;
 mod support;
