@@ -41,6 +41,19 @@ pub enum BypassError {
         /// The limit.
         max: u32,
     },
+    /// The chosen queue is not there.
+    #[error(
+        "{interface} has no receive queue {queue}: the last one is {last}; choose 0 to {last}, or \
+         add queues with `ethtool -L {interface} combined N`"
+    )]
+    NoQueue {
+        /// Name of the interface.
+        interface: String,
+        /// As asked.
+        queue: u32,
+        /// The number of the last one.
+        last: u32,
+    },
     /// A step of opening a port failed.
     #[error("AF_XDP on {interface}: cannot {step}: {source}; {}", advice(source))]
     Kernel {

@@ -68,6 +68,8 @@ pub enum ZeroCopy {
 pub struct Port {
     interface: Interface,
     queues: Vec<Queue>,
+    /// The number of the one queue that was chosen.
+    chosen: Option<u32>,
     /// The queue to look at first.
     next: usize,
     steering: Steering,
@@ -87,9 +89,13 @@ impl Port {
         if interface.mtu > max {
             return Err(BypassError::Mtu { interface: name(), mtu: interface.mtu, max });
         }
+        let has = interface.receive_queues()?;
         let numbers = match options.queue {
+            Some(queue) if queue >= has => {
+                return Err(BypassError::NoQueue { interface: name(), queue, last: has - 1 });
+            }
             Some(queue) => queue..queue + 1,
-            None => 0..interface.receive_queues()?,
+            None => 0..has,
         };
         if numbers.len() > QUEUES_MAX as usize {
             let queues = numbers.end;
@@ -105,7 +111,8 @@ impl Port {
             steering.enter(interface, number, queue.as_fd().as_raw_fd())?;
             queues.push(queue);
         }
-        Ok(Port { interface: interface.clone(), queues, next: 0, steering, claims: Vec::new() })
+        let (interface, chosen) = (interface.clone(), options.queue);
+        Ok(Port { interface, queues, chosen, next: 0, steering, claims: Vec::new() })
     }
 
     /// Where the XDP program runs.
@@ -195,10 +202,14 @@ impl Device for Port {
 }
 
 impl fmt::Display for Port {
-    /// Such as "AF_XDP on eth1: native XDP, 1 queue, zero-copy".
+    /// Such as "AF_XDP on eth1: native XDP, 1 queue, zero-copy", or with "queue 3" in it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (n, s) = (self.queues.len(), if self.queues.len() == 1 { "" } else { "s" });
-        write!(f, "AF_XDP on {}: {}, {n} queue{s}", self.interface.name, self.attachment())?;
+        write!(f, "AF_XDP on {}: {}, ", self.interface.name, self.attachment())?;
+        match self.chosen {
+            Some(number) => write!(f, "queue {number}")?,
+            None => write!(f, "{n} queue{s}")?,
+        }
         let mut modes: Vec<&Copying> = self.copying().collect();
         modes.dedup();
         modes.into_iter().try_for_each(|mode| write!(f, ", {mode}"))

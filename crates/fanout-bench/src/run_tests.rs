@@ -74,6 +74,7 @@ fn settings() -> Settings {
         gre: None,
         tunnel: Tunnel::Keep,
         backend: plan::backend::BLOCK,
+        queue: Default::default(),
     }
 }
 

@@ -1,5 +1,9 @@
 //! The backends of sockets, by name. `transport` implements them.
 
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
 /// One way to wait, read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backend {
@@ -94,11 +98,87 @@ pub fn is_below(name: &str) -> bool {
     BELOW.iter().any(|backend| backend.name == name)
 }
 
+/// Whether a backend, or a replicator's way, of that name uses [queues](Queue) of an interface.
+pub fn has_queues(name: &str) -> bool {
+    [AF_XDP.name, AF_XDP_IN_PLACE.name].contains(&name)
+}
+
 /// Whether a backend, or a replicator's way, of that name uses a network interface without the
 /// kernel's sockets, which takes CAP_NET_ADMIN.
 pub fn needs_net_admin(name: &str) -> bool {
     is_below(name) || [AF_XDP_IN_PLACE.name, XDP.name].contains(&name)
 }
+
+/// The receive queues of a network interface that [`AF_XDP`] uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "QueueText", into = "QueueText")]
+pub enum Queue {
+    /// All that it has.
+    #[default]
+    All,
+    /// This one, to which the card steers our flows and nobody else's.
+    One(u32),
+}
+
+impl Queue {
+    /// Whether none was chosen.
+    pub fn is_all(&self) -> bool {
+        *self == Queue::All
+    }
+}
+
+/// The forms of [`Queue`] in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum QueueText {
+    Text(String),
+    Number(u32),
+}
+
+impl TryFrom<QueueText> for Queue {
+    type Error = NoQueue;
+
+    fn try_from(written: QueueText) -> Result<Queue, NoQueue> {
+        match written {
+            QueueText::Text(text) => text.parse(),
+            QueueText::Number(number) => Ok(Queue::One(number)),
+        }
+    }
+}
+
+impl From<Queue> for QueueText {
+    fn from(queue: Queue) -> QueueText {
+        match queue {
+            Queue::All => QueueText::Text(queue.to_string()),
+            Queue::One(number) => QueueText::Number(number),
+        }
+    }
+}
+
+impl FromStr for Queue {
+    type Err = NoQueue;
+
+    fn from_str(text: &str) -> Result<Queue, NoQueue> {
+        match text {
+            "all" => Ok(Queue::All),
+            text => text.parse().map(Queue::One).map_err(|_| NoQueue(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Queue::All => f.write_str("all"),
+            Queue::One(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+/// That text names no queue.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is no queue: write all, or the number of one, such as 1")]
+pub struct NoQueue(String);
 
 /// There is no backend of that name.
 #[derive(Debug, thiserror::Error)]
@@ -140,4 +220,28 @@ pub fn all() -> impl Iterator<Item = Backend> {
 /// If there is none; the error lists all backends.
 pub fn find(name: &str) -> Result<Backend, UnknownBackend> {
     all().find(|backend| backend.name == name).ok_or_else(|| UnknownBackend::new(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_all_or_a_number() {
+        let of = |text: &str| -> Result<Queue, String> {
+            #[derive(Deserialize)]
+            struct One {
+                queue: Queue,
+            }
+            let read: Result<One, toml::de::Error> = toml::from_str(&format!("queue = {text}"));
+            read.map(|one| one.queue).map_err(|why| why.to_string())
+        };
+        assert_eq!(of("\"all\""), Ok(Queue::All));
+        assert_eq!((of("3"), of("\"3\"")), (Ok(Queue::One(3)), Ok(Queue::One(3))));
+        for wrong in ["\"\"", "\"-1\"", "\"first\""] {
+            let why = of(wrong).unwrap_err();
+            assert!(why.contains("such as 1"), "{why}");
+        }
+        assert_eq!(Queue::One(3).to_string().parse::<Queue>().unwrap(), Queue::One(3));
+    }
 }

@@ -1,7 +1,7 @@
 //! `exchange --echo`: the raw echo in the exchange's place, over connections or datagrams.
 
 use crate::cli::ExchangeArguments;
-use crate::exchange::{Entrance, Threads, listen};
+use crate::exchange::{Entrance, Threads, backend_of, listen};
 use crate::exit::DONE;
 use crate::plant;
 use crate::process::{FirstLine, bind, say, say_ready};
@@ -28,7 +28,7 @@ pub(crate) fn run(
         return datagrams(arguments, &threads, clock, stop);
     }
     let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
-    let device = transport::backend(&arguments.backend)?.shared_device();
+    let device = backend_of(arguments)?.shared_device();
     let ticker = plant::ticker(&arguments.market_data, clock, device.as_ref())?;
     let device = device.filter(|_| ticker.is_some());
     let entrance = Entrance::new(arguments, threads, None, (limits, clock), (None, device), None)?;
@@ -48,12 +48,13 @@ fn datagrams(
     clock: Clock,
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
-    let row = transport::backend(&arguments.backend)?.row;
+    let chosen = backend_of(arguments)?;
+    let row = chosen.row;
     if !backend::takes_datagrams(row.name) {
         bail!("--backend {}: an echo over datagrams takes spin, block, af_xdp or dpdk", row.name);
     }
     let address = &arguments.listen;
-    let socket = EchoSocket::bind(address, row).with_context(|| {
+    let socket = EchoSocket::bind(address, &chosen).with_context(|| {
         format!("cannot receive datagrams on {address}; port 0 lets the system choose one")
     })?;
     host::thread::set_scheduling(threads.scheduling)?;

@@ -29,12 +29,12 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use transport::Streams;
 use transport::datagram::SharedDevice;
 use transport::gateway::{self, HoldOnEntry};
 use transport::inject;
 use transport::serve::{self, Rejections, Service, serve};
 use transport::tls;
+use transport::{Backend, Streams};
 
 /// Limits of the interval between snapshots.
 const SNAPSHOT_SECONDS_MIN: f64 = 0.01;
@@ -206,7 +206,7 @@ fn config(
     let feed_allowed = arguments.market_data.feed_allow.clone();
     let failed_logins = Some(security_log::start()?);
     let delivery_window_us = arguments.market_data.delivery_window_us;
-    let device = transport::backend(&arguments.backend)?.shared_device();
+    let device = backend_of(arguments)?.shared_device();
     let feed_device = device.filter(|_| feed.is_some());
     let config = Config { feed_allowed, feed_device, failed_logins, delivery_window_us, ..config };
     Ok(Config { journal, replay_inputs_max, feed, flow, process, clock, ..config })
@@ -380,6 +380,15 @@ fn listen_below(streams: &mut dyn Streams, address: &str) -> anyhow::Result<Sock
     })
 }
 
+/// The backend, on the queue that was chosen.
+pub(crate) fn backend_of(arguments: &ExchangeArguments) -> anyhow::Result<Backend> {
+    let ExchangeArguments { backend, queue, .. } = arguments;
+    if !queue.is_all() && !rows::has_queues(backend) {
+        bail!("--queue {queue}: {backend} uses no queues of an interface: leave it out");
+    }
+    Ok(transport::backend(backend)?.on(*queue))
+}
+
 /// The streams of one thread, or of gateways.
 fn open(
     arguments: &ExchangeArguments,
@@ -389,6 +398,7 @@ fn open(
     hold: Option<HoldOnEntry>,
 ) -> anyhow::Result<Box<dyn Streams>> {
     let backend = transport::backend(&arguments.backend)?;
+    let chosen = backend_of(arguments)?;
     if arguments.gateways > 0 && rows::is_below(backend.row.name) {
         bail!(
             "--gateways {}: gateway threads need sockets of the kernel, which {} lacks: use 0",
@@ -399,7 +409,7 @@ fn open(
     let acceptor = secure.map(Secure::acceptor);
     if arguments.gateways == 0 {
         let streams = match device {
-            None => backend.open_beside(clock, bells)?,
+            None => chosen.open_beside(clock, bells)?,
             Some(device) => device.streams(clock),
         };
         return Ok(match acceptor {

@@ -14,6 +14,7 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
     let mut arguments = ExchangeArguments::from_arg_matches(&defaults)?;
     arguments.listen = plan.listen;
     arguments.backend = plan.backend;
+    arguments.queue = plan.queue;
     arguments.scheduling = plan.scheduling;
     arguments.gateways = plan.gateways;
     if !plan.cores.is_empty() {

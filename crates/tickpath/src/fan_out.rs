@@ -55,6 +55,7 @@ fn settings(arguments: &FanOutArguments) -> anyhow::Result<Settings> {
         gre: arguments.gre.map(|at| Gre { at, key: arguments.gre_key }),
         tunnel: arguments.tunnel,
         backend: arguments.backend,
+        queue: arguments.queue,
     })
 }
 

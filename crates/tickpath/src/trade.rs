@@ -166,6 +166,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
         target,
         wire: subject.dialect.into(),
         backend: subject.backend.clone(),
+        queue: subject.queue,
         core,
         scheduling: subject.scheduling,
         load: scenario.load.clone(),

@@ -91,6 +91,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
                 false => Wire::WebsocketJson,
             },
             backend: case.backend.into(),
+            queue: Default::default(),
             core: None,
             scheduling: host::Scheduling::Other,
             load: Load {

@@ -5,37 +5,44 @@ use crate::stream::below::shared::SharedDevice;
 use crate::streams::{Sockets, Streams};
 use crate::{stream, tls};
 use clock::Clock;
-use plan::backend::{self as rows, UnknownBackend};
+use plan::backend::{self as rows, Queue, UnknownBackend};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// One way to wait, read and write, and how to open a set of its sockets.
+#[derive(Clone, Copy)]
 pub struct Backend {
     /// Its row in the plans.
     pub row: plan::backend::Backend,
-    pub(crate) open: fn(Clock) -> io::Result<Box<dyn Sockets>>,
+    /// The queues of an interface, where it [has them](rows::has_queues).
+    pub(crate) queue: Queue,
+    pub(crate) open: fn(Clock, Queue) -> io::Result<Box<dyn Sockets>>,
+}
+
+/// A backend on all queues.
+const fn row(
+    row: plan::backend::Backend,
+    open: fn(Clock, Queue) -> io::Result<Box<dyn Sockets>>,
+) -> Backend {
+    Backend { row, queue: Queue::All, open }
 }
 
 /// The backends over the kernel's sockets that plans can name, in their order.
 pub const BACKENDS: &[Backend] = &[
-    Backend { row: rows::SPIN, open: stream::readiness::spin },
-    Backend { row: rows::BLOCK, open: stream::readiness::block },
-    Backend { row: rows::IO_URING, open: stream::uring::sleep },
-    Backend { row: rows::IO_URING_SPIN, open: stream::uring::spin },
+    row(rows::SPIN, |clock, _| stream::readiness::spin(clock)),
+    row(rows::BLOCK, |clock, _| stream::readiness::block(clock)),
+    row(rows::IO_URING, |clock, _| stream::uring::sleep(clock)),
+    row(rows::IO_URING_SPIN, |clock, _| stream::uring::spin(clock)),
 ];
 
 /// The backends below the kernel. Apart from the others, because they have no sockets: their
 /// streams dial and listen by themselves.
 static BELOW: [Backend; 2] = [
-    Backend {
-        row: rows::AF_XDP,
-        open: |clock| stream::below::connections::open(DeviceKind::AfXdp, clock),
-    },
-    Backend {
-        row: rows::DPDK,
-        open: |clock| stream::below::connections::open(DeviceKind::Dpdk, clock),
-    },
+    row(rows::AF_XDP, |clock, queue| {
+        stream::below::connections::open(DeviceKind::AfXdp(queue), clock)
+    }),
+    row(rows::DPDK, |clock, _| stream::below::connections::open(DeviceKind::Dpdk, clock)),
 ];
 
 /// The backend of that name.
@@ -48,12 +55,22 @@ pub fn backend(name: &str) -> Result<&'static Backend, UnknownBackend> {
 }
 
 impl Backend {
+    /// The same on that queue, if it has queues.
+    pub fn on(&self, queue: Queue) -> Backend {
+        Backend { queue, ..*self }
+    }
+
+    /// The kind of its device; `None` over the kernel's sockets.
+    pub(crate) fn device(&self) -> Option<DeviceKind> {
+        DeviceKind::of(self.row, self.queue)
+    }
+
     /// An empty set of streams of this backend. Stamps are taken on `clock`.
     ///
     /// # Errors
     /// If the kernel lacks what the backend needs.
     pub fn open(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
-        Ok((self.open)(clock)?)
+        Ok((self.open)(clock, self.queue)?)
     }
 
     /// As [`Backend::open`], for flows of datagrams.
@@ -61,7 +78,7 @@ impl Backend {
     /// # Errors
     /// If the kernel lacks what the backend needs.
     pub fn open_flows(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
-        match DeviceKind::of(self.row) {
+        match self.device() {
             Some(kind) => stream::below::datagrams::open(kind, clock),
             None => self.open(clock),
         }
@@ -70,7 +87,7 @@ impl Backend {
     /// For a thread that has connections and datagrams: the device of both, not open yet. `None`:
     /// both have sockets of the kernel.
     pub fn shared_device(&self) -> Option<SharedDevice> {
-        DeviceKind::of(self.row).map(SharedDevice::new)
+        self.device().map(SharedDevice::new)
     }
 
     /// As [`Backend::open`], for a thread that also looks elsewhere: at a socket with datagrams, or
@@ -84,7 +101,7 @@ impl Backend {
         clock: Clock,
         bells: &[BorrowedFd<'_>],
     ) -> io::Result<Box<dyn Streams>> {
-        let mut sockets = (self.open)(clock)?;
+        let mut sockets = (self.open)(clock, self.queue)?;
         for bell in bells {
             sockets.wake_by(*bell)?;
         }
@@ -97,7 +114,7 @@ impl Backend {
         tls: Option<Arc<tls::Acceptor>>,
         clock: Clock,
     ) -> io::Result<Box<dyn Sockets>> {
-        let sockets = (self.open)(clock)?;
+        let sockets = (self.open)(clock, self.queue)?;
         Ok(match tls {
             None => sockets,
             Some(_) => Box::new(tls::TlsStreams::new(sockets, tls, clock)),
@@ -134,7 +151,7 @@ mod tests {
         assert_eq!(rows, rows::BACKENDS);
         assert_eq!(BELOW.each_ref().map(|backend| backend.row), rows::BELOW);
         for backend in &BELOW {
-            assert!(DeviceKind::of(backend.row).is_some(), "{:?}", backend.row);
+            assert!(backend.device().is_some(), "{:?}", backend.row);
         }
     }
 }

@@ -173,8 +173,9 @@ static CHECKS: [Check; 23] = [
         id: "nic.zero_copy",
         why: "A socket of AF_XDP without copies may reset its queue, and some drivers stay mute: a session of \
               ssh on that queue is cut off.",
-        what_to_do: "Use a second interface, or a queue of its own with a steering rule (ethtool -N), and keep \
-                     another way to the machine.",
+        what_to_do: "Use a second interface, or a queue of its own (exchange.queue, subject.NAME.queue, --queue) \
+                     to which only our flows are steered (ethtool -X, ethtool -N), and keep another way to \
+                     the machine.",
         judge: below::zero_copy,
     },
     Check {

@@ -81,7 +81,7 @@ fn a_port_falls_back_to_copies_and_says_why() {
     let modes: Vec<&Copying> = port.copying().collect();
     assert!(matches!(modes[..], [Copying::Copy { because: Some(_) }]), "{modes:?}");
     let said = port.to_string();
-    assert!(said.starts_with("AF_XDP on tick0: native XDP, 1 queue, copy mode (zero"), "{said}");
+    assert!(said.starts_with("AF_XDP on tick0: native XDP, queue 0, copy mode (zero"), "{said}");
     let Err(second) = open(networks.exchange(), COPY) else { panic!("two ports on one queue") };
     assert!(second.to_string().contains("xdp off"), "{second}");
 }
@@ -130,7 +130,7 @@ fn several_queues_are_served_and_one_alone_has_its_share() {
     let [first, second] = addresses(&networks);
     let bind = || (0..FLOWS).map(|_| UdpSocket::bind((second, 0)).unwrap()).collect();
     let senders: Vec<UdpSocket> = networks.trader().within(bind).unwrap();
-    for (queue, said) in [(None, "2 queues"), (Some(1), "1 queue,")] {
+    for (queue, said) in [(None, "2 queues"), (Some(1), "queue 1,")] {
         let port = open(networks.exchange(), PortOptions { queue, zero_copy: ZeroCopy::No });
         let port = match port {
             Ok(port) => port,

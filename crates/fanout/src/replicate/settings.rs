@@ -4,7 +4,7 @@ use crate::gre::Tunnel as Tunnelled;
 use crate::replicate::Tunnel;
 use crate::subscribers::NotSubscribed;
 use bypass::BypassError;
-use plan::backend::Backend;
+use plan::backend::{Backend, Queue};
 use plan::tables::fan_out::SendOrder;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -38,6 +38,8 @@ pub struct Settings {
     pub tunnel: Tunnel,
     /// The way to copy: one of [`plan::backend::REPLICATORS`].
     pub backend: Backend,
+    /// The queue of its interface, for a way that [has queues](plan::backend::has_queues).
+    pub queue: Queue,
 }
 
 /// A GRE tunnel, whose other end sends to this host.

@@ -39,6 +39,7 @@ pub fn settings(to: &[SocketAddrV4]) -> Settings {
         gre: None,
         tunnel: Tunnel::None,
         backend: plan::backend::BLOCK,
+        queue: plan::backend::Queue::All,
     }
 }
 

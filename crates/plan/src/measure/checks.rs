@@ -1,6 +1,6 @@
 //! Checks that several kinds share.
 
-use crate::backend::{self, BELOW_CONNECTIONS_MAX, GATEWAYS_MAX};
+use crate::backend::{self, BELOW_CONNECTIONS_MAX, GATEWAYS_MAX, Queue};
 use crate::faults::Inject;
 use crate::range::{OutOfRange, require, within};
 use crate::scenario::{Scenario, ScenarioError};
@@ -40,6 +40,7 @@ pub(crate) fn exchange(scenario: &Scenario) -> Result<(), ScenarioError> {
     let exchange = &scenario.exchange;
     backend::find(&exchange.backend)?;
     takes_messages(scenario, "exchange.backend", &exchange.backend)?;
+    queue("exchange.queue", exchange.queue, exchange.start, &exchange.backend)?;
     let why = "{}; with 0 the exchange thread has the sockets";
     within("exchange.gateways", exchange.gateways as usize, 0..=GATEWAYS_MAX, why)?;
     let has_sockets = exchange.gateways == 0 || !backend::is_below(&exchange.backend);
@@ -76,8 +77,10 @@ pub(crate) fn client(scenario: &Scenario, subject: &Subject) -> Result<(), Scena
     one_core(subject)?;
     backend::find(&subject.backend)?;
     takes_messages(scenario, &key_of(subject, "backend"), &subject.backend)?;
+    let is_own = subject.command.is_empty();
+    queue(&key_of(subject, "queue"), subject.queue, is_own, &subject.backend)?;
     wrapper(subject)?;
-    let (path, is_own) = (format!("subject.{}", subject.name), subject.command.is_empty());
+    let path = format!("subject.{}", subject.name);
     let arrival = scenario.load.arrival;
     let why = format!(
         "{path} has a command, and only tickpath's own client sends such a load: use uniform, \
@@ -85,6 +88,20 @@ pub(crate) fn client(scenario: &Scenario, subject: &Subject) -> Result<(), Scena
     );
     require(is_own || !arrival.is_made_before(), "load.arrival", arrival.name(), why)?;
     Ok(inject(&path, &subject.inject, is_own, "its own client")?)
+}
+
+/// Checks that the end with a chosen queue is ours and uses AF_XDP.
+pub(crate) fn queue(
+    key: &str,
+    queue: Queue,
+    is_ours: bool,
+    backend: &str,
+) -> Result<(), OutOfRange> {
+    let why = "it is for a program that tickpath starts; give it to the other one yourself";
+    require(queue.is_all() || is_ours, key, queue, why)?;
+    let has_queues = queue.is_all() || backend::has_queues(backend);
+    let why = format!("af_xdp uses queues of an interface, and {backend} doesn't: leave it out");
+    require(has_queues, key, queue, why)
 }
 
 /// Checks that a wrapper has sockets to take over.

@@ -29,6 +29,13 @@ fn check_replicator(key: &str, name: &str, scenario: &Scenario) -> Result<(), Ou
     require(has_interface, "network", "loopback", why)
 }
 
+/// Checks that a chosen queue is one of a replicator over AF_XDP. Others beside it have none.
+fn check_queue(scenario: &Scenario) -> Result<(), OutOfRange> {
+    let mut ways = scenario.subject.iter().map(|subject| scenario.replicator(subject));
+    let way = ways.clone().find(|way| backend::has_queues(way)).or(ways.next()).unwrap_or_default();
+    checks::queue("exchange.queue", scenario.exchange.queue, true, way)
+}
+
 impl Measurement for FanOut {
     fn keys(&self, _model: Model) -> &'static [&'static str] {
         &[
@@ -42,6 +49,7 @@ impl Measurement for FanOut {
             "exchange.cores",
             "exchange.scheduling",
             "exchange.backend",
+            "exchange.queue",
             "fan_out",
             "subject.scheduling",
             "subject.backend",
@@ -82,6 +90,7 @@ impl Measurement for FanOut {
         check_plain("load.arrival", scenario.load.arrival)?;
         scenario.fan_out.check()?;
         check_replicator("exchange.backend", &scenario.exchange.backend, scenario)?;
+        check_queue(scenario)?;
         let messages = scenario.messages(scenario.seconds);
         scenario.fan_out.check_hold(scenario.load.rate_per_second, messages)?;
         let holds = scenario.fan_out.holds();

@@ -100,6 +100,7 @@ impl Measurement for Orders {
             "follower",
             "subject.scheduling",
             "subject.backend",
+            "subject.queue",
             "subject.command",
             "subject.wrapper",
             "subject.tls",

@@ -36,6 +36,7 @@ impl Measurement for Ticks {
             "load.stamp_every",
             "subject.scheduling",
             "subject.backend",
+            "subject.queue",
             "subject.tls",
             "subject.feed",
             "subject.inject",

@@ -1,5 +1,6 @@
 //! The plan of an exchange that a run starts, or of the echo in its place, as JSON on stdin.
 
+use crate::backend::Queue;
 use crate::faults::Inject;
 use crate::tables::ticks::Flow;
 use host::scheduling::Scheduling;
@@ -14,6 +15,9 @@ pub struct ExchangePlan {
     pub listen: String,
     /// A name of [`crate::backend::BACKENDS`].
     pub backend: String,
+    /// For `af_xdp`: the queue of its interface; left out: all.
+    #[serde(default, skip_serializing_if = "Queue::is_all")]
+    pub queue: Queue,
     /// Scheduling class of its threads.
     pub scheduling: Scheduling,
     /// Cores of its own thread and of its gateways, in that order; empty: not pinned.
@@ -171,6 +175,7 @@ mod tests {
             let plan = ExchangePlan {
                 listen: "127.0.0.1:0".to_owned(),
                 backend: "spin".to_owned(),
+                queue: Queue::One(1),
                 scheduling: Scheduling::Fifo(10),
                 cores: vec![0, 2],
                 gateways: 1,

@@ -1,6 +1,7 @@
 //! `order-entry`: orders and cancels to an exchange. `tickpath run` hands the same plan to clients
 //! of any language (clients/CONTRACT.md).
 
+use crate::backend::Queue;
 use crate::faults::{DatagramHarm, Inject};
 use crate::process::targets;
 use crate::range::{OutOfRange, require};
@@ -127,6 +128,9 @@ pub struct OrdersPlan {
     pub wire: Wire,
     /// One of [`crate::backend::BACKENDS`], for tickpath's own client.
     pub backend: String,
+    /// For `af_xdp`: the queue of its interface; left out: all.
+    #[serde(default, skip_serializing_if = "Queue::is_all")]
+    pub queue: Queue,
     /// The core to pin the measuring thread to.
     pub core: Option<usize>,
     /// Scheduling class of the measuring thread.
@@ -227,6 +231,7 @@ mod tests {
                 target: "127.0.0.1:8888".into(),
                 wire,
                 backend: "spin".into(),
+                queue: Queue::One(1),
                 core: Some(1),
                 scheduling: Scheduling::Fifo(10),
                 load: Load::default(),

@@ -1,7 +1,7 @@
 //! The plan of a trader that follows a feed: one subject, one run, as JSON from `tickpath run`. Its
 //! key `feed` distinguishes it from an [`OrdersPlan`](crate::process::orders::OrdersPlan).
 
-use crate::backend;
+use crate::backend::{self, Queue};
 use crate::faults::{DatagramHarm, Inject};
 use crate::process::targets;
 use crate::range::{OutOfRange, require, within};
@@ -30,6 +30,9 @@ pub struct TickPlan {
     pub target: String,
     /// A name of [`crate::backend::BACKENDS`].
     pub backend: String,
+    /// For `af_xdp`: the queue of its interface; left out: all.
+    #[serde(default, skip_serializing_if = "Queue::is_all")]
+    pub queue: Queue,
     /// The core to pin the measuring thread to.
     pub core: Option<usize>,
     /// Scheduling class of the measuring thread.
@@ -268,6 +271,7 @@ mod tests {
             subject: "rust".into(),
             target: "127.0.0.1:8888".into(),
             backend: "spin".into(),
+            queue: Queue::One(1),
             core: Some(1),
             scheduling: Scheduling::Fifo(10),
             instrument: "BTC_USDT".into(),

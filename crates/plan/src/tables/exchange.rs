@@ -1,5 +1,6 @@
 //! `[exchange]` of a scenario: the other end.
 
+use crate::backend::Queue;
 use crate::faults::Inject;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
@@ -24,6 +25,8 @@ pub struct Exchange {
     pub scheduling: Scheduling,
     /// Backend of its sockets.
     pub backend: String,
+    /// For `af_xdp`: the queue of its interface, or `all`.
+    pub queue: Queue,
     /// `synthetic`, `empty`, or a path to a Databento MBO file. For ticks: the book of the
     /// instruments without the flow.
     pub book: String,
@@ -53,6 +56,7 @@ impl Default for Exchange {
             delivery_window_us: 0,
             scheduling: Scheduling::Other,
             backend: "spin".to_owned(),
+            queue: Queue::All,
             book: "synthetic".to_owned(),
             instruments: String::new(),
             open_orders_max: 65_536,

@@ -1,5 +1,6 @@
 //! `[[subject]]` of a scenario.
 
+use crate::backend::Queue;
 use crate::faults::Inject;
 use crate::tables::fan_out::SendOrder;
 use crate::tables::network::Placement;
@@ -50,6 +51,8 @@ pub struct Subject {
     /// Backend of its sockets. For `ipc`: the structure; for engines: the book and its checks; for
     /// a journal: its mode.
     pub backend: String,
+    /// For `af_xdp`: the queue of its interface, or `all`.
+    pub queue: Queue,
     /// For `ipc`: 2 puts producer and consumer into processes of their own, 1 into one.
     pub processes: usize,
     /// The client program and its arguments; empty: tickpath's own. See clients/CONTRACT.md.
@@ -90,6 +93,7 @@ impl Default for Subject {
             cores: Cores::Auto,
             scheduling: Scheduling::Other,
             backend: "spin".to_owned(),
+            queue: Queue::All,
             processes: 1,
             command: Vec::new(),
             wrapper: Vec::new(),

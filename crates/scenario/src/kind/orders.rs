@@ -118,6 +118,7 @@ pub(crate) fn order_plan(
         target: exchange.address,
         wire,
         backend: spec.backend.clone(),
+        queue: spec.queue,
         core: launch.entrant.cores.first().copied(),
         scheduling: spec.scheduling,
         load: scenario.load.clone(),

@@ -24,6 +24,7 @@ use clock::Clock;
 use host::network::Networks;
 use noise::occupancy::Occupancy;
 use plan::Measure;
+use plan::backend::Queue;
 use plan::process::exchange::{BookPlan, End, ExchangePlan, FlowPlan, JournalPlan, PublishPlan};
 use plan::tables::network::Protocol;
 use plan::tables::subject::Dialect;
@@ -182,7 +183,8 @@ impl Launch<'_> {
     ) -> Result<ClientResult, ConductError> {
         let plan = self.exchange_plan(MarketData::default(), None);
         let backend = "block".to_owned();
-        let plan = ExchangePlan { cores: Vec::new(), gateways: 0, backend, ..plan };
+        let queue = Queue::All;
+        let plan = ExchangePlan { cores: Vec::new(), gateways: 0, backend, queue, ..plan };
         let (process, ready) = self.start_exchange::<Ready>(&plan, ".sink")?;
         let result = client(ready.address);
         let ended = self.end_other_end("the sink of the bulk flows", process);
@@ -199,6 +201,7 @@ impl Launch<'_> {
         ExchangePlan {
             listen: self.any_port(),
             backend: spec.backend.clone(),
+            queue: spec.queue,
             scheduling: spec.scheduling,
             cores: self.placed.exchange.iter().copied().take(1 + spec.gateways as usize).collect(),
             // The floor has them too: it is the path without the exchange's own work.

@@ -5,6 +5,7 @@ use crate::cli::market_data::MarketDataArguments;
 use crate::cli::replica::{ReplicateArguments, StandbyArguments};
 use clap::Args;
 use host::Scheduling;
+use plan::backend::Queue;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -28,6 +29,11 @@ pub(crate) struct ExchangeArguments {
     /// How to wait for data: spin, block, io_uring, io_uring_spin, or as root af_xdp or dpdk
     #[arg(long, default_value = "spin")]
     pub backend: String,
+    /// With af_xdp: all receive queues of the interface, or the one to which the card steers our
+    /// packets (`ethtool -N`) and nobody else's. That one may run without copies, so keep ssh off
+    /// it
+    #[arg(long, value_name = "all|N", default_value = "all")]
+    pub queue: Queue,
     /// Initial book: synthetic, empty, or a Databento MBO file (.dbn, .dbn.zst)
     #[arg(long, default_value = "synthetic")]
     pub book: String,

@@ -4,7 +4,7 @@ use crate::cli::values::duration;
 use clap::Args;
 use fanout::replicate::Tunnel;
 use host::Scheduling;
-use plan::backend::Backend;
+use plan::backend::{Backend, Queue};
 use plan::tables::fan_out::SendOrder;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
@@ -68,6 +68,10 @@ pub(crate) struct FanOutArguments {
     /// and block as root
     #[arg(long, default_value = "spin", value_parser = backend)]
     pub backend: Backend,
+    /// With af_xdp and af_xdp_in_place: all receive queues of the interface, or the one to which
+    /// the card steers the source's datagrams (`ethtool -N`)
+    #[arg(long, value_name = "all|N", default_value = "all")]
+    pub queue: Queue,
     /// End when this parent process ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,

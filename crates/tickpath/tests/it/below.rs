@@ -350,7 +350,8 @@ fn exchange(networks: &Networks, backend: &str, driver: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-struct Killed(Child);
+/// A process that is killed with the value.
+pub struct Killed(pub Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {

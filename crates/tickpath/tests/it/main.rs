@@ -4,6 +4,7 @@
 mod audit;
 mod backtest;
 mod below;
+mod below_queue;
 mod below_verdict;
 mod between;
 mod bursts;

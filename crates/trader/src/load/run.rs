@@ -306,7 +306,7 @@ fn open_streams<E: OrderProtocol>(
     entry: &mut E,
 ) -> Result<(Box<dyn Streams>, Vec<StreamId>), TraderError> {
     let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
-    let backend = transport::backend(&plan.backend)?;
+    let backend = &transport::backend(&plan.backend)?.on(plan.queue);
     let flows = flows(plan);
     let streams = match (plan.wire, flows) {
         (Wire::SbeUdp(AckedPlan { harm }), _) => {

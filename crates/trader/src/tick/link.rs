@@ -37,7 +37,7 @@ impl<'a> Link<'a> {
         clock: Clock,
     ) -> Result<Link<'a>, TraderError> {
         let failed = |source| TraderError::connect(&plan.target, 0, source);
-        let way = match transport::backend(&plan.backend)?.shared_device() {
+        let way = match transport::backend(&plan.backend)?.on(plan.queue).shared_device() {
             None => Way::Kernel(dialler.connect().map_err(failed)?),
             Some(device) => {
                 let streams = dialler.around(device.streams(clock), clock);

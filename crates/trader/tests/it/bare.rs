@@ -23,6 +23,7 @@ fn plan(listener: &TcpListener, directory: &tempfile::TempDir, backend: &str) ->
         target: listener.local_addr().unwrap().to_string(),
         wire: Wire::Bare(BYTES),
         backend: backend.into(),
+        queue: Default::default(),
         core: None,
         scheduling: host::Scheduling::Other,
         load: Load { model: Model::PingPong, accounts: 1, connections: 1, ..Load::default() },

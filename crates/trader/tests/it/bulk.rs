@@ -61,6 +61,7 @@ fn plan(echo: SocketAddr, directory: &tempfile::TempDir, bulk: BulkPlan) -> Orde
         target: echo.to_string(),
         wire: Wire::Requests(bytes),
         backend: "block".into(),
+        queue: Default::default(),
         core: None,
         scheduling: host::Scheduling::Other,
         load: Load { model: Model::PingPong, accounts: 1, connections: 1, ..Load::default() },

@@ -23,6 +23,7 @@ fn run(load: &Load, harm: Inject, seconds: f64) -> Totals {
         target: end.target.clone(),
         wire: Wire::Raw(bytes),
         backend: "block".into(),
+        queue: Default::default(),
         core: None,
         scheduling: host::Scheduling::Other,
         load: load.clone(),

@@ -65,6 +65,7 @@ pub fn plan(address: SocketAddr, directory: &tempfile::TempDir, load: Load) -> O
             harm: DatagramHarm::default(),
         }),
         backend: "block".into(),
+        queue: Default::default(),
         core: None,
         scheduling: host::Scheduling::Other,
         load,

@@ -83,6 +83,7 @@ fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> OrdersPla
         target: server.address.to_string(),
         wire: Wire::Raw(bytes),
         backend: "block".into(),
+        queue: Default::default(),
         core: None,
         scheduling: host::Scheduling::Other,
         load,

@@ -14,6 +14,7 @@ fn plan(target: &str, directory: &tempfile::TempDir, load: Load) -> OrdersPlan {
         target: target.to_owned(),
         wire: Wire::Sbe,
         backend: "block".into(),
+        queue: Default::default(),
         core: None,
         scheduling: host::Scheduling::Other,
         load,

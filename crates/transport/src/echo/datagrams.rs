@@ -5,12 +5,12 @@
 //! request, there is at most one, and replies ask for none, so that two echoes can't keep each
 //! other busy. docs/internals/wire.md describes the messages.
 
+use crate::backend::Backend;
 use crate::datagram::{DatagramError, set_receive_buffer};
 use crate::echo::stamps::{KernelSide, asks_for_departure};
 use crate::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message, is_nothing};
 use crate::stream::below::address_of;
 use crate::stream::below::datagrams::datagrams_at;
-use crate::stream::below::device::DeviceKind;
 use bypass::{AnyDevice, Datagrams};
 use clock::Clock;
 use clock::wall::WallLine;
@@ -203,8 +203,8 @@ impl EchoSocket {
     ///
     /// # Errors
     /// If the address is taken or not of this machine, or the backend can't run here.
-    pub fn bind(address: &str, backend: plan::backend::Backend) -> io::Result<EchoSocket> {
-        let Some(kind) = DeviceKind::of(backend) else {
+    pub fn bind(address: &str, backend: &Backend) -> io::Result<EchoSocket> {
+        let Some(kind) = backend.device() else {
             return Ok(EchoSocket::Kernel(UdpSocket::bind(address)?));
         };
         let address = address_of(address)?;

@@ -29,7 +29,7 @@ fn beside_an_echo(
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         let server = scope.spawn(|| {
-            let bind = || EchoSocket::bind(&listen, plan::backend::AF_XDP);
+            let bind = || EchoSocket::bind(&listen, transport::backend("af_xdp").unwrap());
             let socket = match networks.exchange().within(bind).unwrap() {
                 Ok(socket) => socket,
                 Err(why) => {

@@ -8,13 +8,11 @@ use bypass::broadcast::{Content, Prepared};
 use bypass::{
     BypassError, Datagrams, Device, Forwarded, PortOptions, Protocol, RealDevice, ZeroCopy,
 };
-use plan::backend::{AF_XDP_IN_PLACE, Backend, DPDK};
+use plan::backend::{AF_XDP_IN_PLACE, Backend, DPDK, Queue};
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
 use std::os::fd::AsFd;
-
-const OPTIONS: PortOptions = PortOptions { queue: None, zero_copy: ZeroCopy::No };
 
 /// Copies datagrams as frames.
 pub(crate) struct FrameCopier {
@@ -71,13 +69,18 @@ impl FrameCopier {
     /// Takes the datagrams to `flow`, at which the caller has that socket.
     pub(super) fn open(
         ways: Ways,
-        backend: Backend,
+        (backend, queue): (Backend, Queue),
         (flow, socket): (SocketAddrV4, &UdpSocket),
     ) -> Result<FrameCopier, BypassError> {
         let mut device = if backend == DPDK {
             RealDevice::dpdk(&ways.interface)?
         } else {
-            RealDevice::af_xdp(&ways.interface, OPTIONS)?
+            let queue = match queue {
+                Queue::All => None,
+                Queue::One(number) => Some(number),
+            };
+            let options = PortOptions { queue, zero_copy: ZeroCopy::No };
+            RealDevice::af_xdp(&ways.interface, options)?
         };
         let leaves_rest = device.take(Protocol::Udp, flow, socket.as_fd())?;
         let datagrams = Datagrams::on_port(device, *flow.ip());

@@ -50,11 +50,15 @@ fn is_below(settings: &Settings) -> bool {
 
 /// Checks that the backend can do what is asked.
 pub(crate) fn check(settings: &Settings) -> Result<(), FanOutError> {
-    let Settings { backend, from, order, tunnel, .. } = settings;
+    let Settings { backend, from, order, tunnel, queue, .. } = settings;
+    let not = |what: String, why| Err(FanOutError::NotWith { backend: backend.name, what, why });
+    if !queue.is_all() && !backend::has_queues(backend.name) {
+        let why = "it uses no queues of an interface: leave --queue out, or use --backend af_xdp";
+        return not(format!("use queue {queue}"), why);
+    }
     if !is_below(settings) {
         return Ok(());
     }
-    let not = |what: String, why| Err(FanOutError::NotWith { backend: backend.name, what, why });
     if settings.gre.is_some() {
         return not(
             "receive GRE".to_owned(),
@@ -130,7 +134,8 @@ impl Way {
             let opened = InKernel::open(ways, flow, settings.source).map_err(below)?;
             return Ok(Way::InKernel(Box::new(opened)));
         }
-        let opened = FrameCopier::open(ways, backend, (flow, inbound)).map_err(below)?;
+        let opened =
+            FrameCopier::open(ways, (backend, settings.queue), (flow, inbound)).map_err(below)?;
         Ok(Way::Frames(Box::new(opened)))
     }
 

@@ -10,7 +10,7 @@ use crate::launch::Launch;
 use crate::launch::observer::Observer;
 use crate::progress::Teller;
 use plan::Scenario;
-use plan::backend::{self, XDP};
+use plan::backend::{self, XDP, has_queues};
 use plan::process::fan_out::FanOutPlan;
 use record::fan_out::FanOutRun;
 use record::text::counted;
@@ -131,6 +131,9 @@ fn replicator(launch: &Launch) -> Command {
     command.args(["--lease-ms", &LEASE_MS.to_string(), "--order", subject.order.name()]);
     command.args(["--seed", &scenario.load.seed.to_string()]);
     command.args(["--backend", backend]);
+    if has_queues(backend) {
+        command.args(["--queue", &scenario.exchange.queue.to_string()]);
+    }
     command.args(["--scheduling", &scenario.exchange.scheduling.to_string()]);
     command.args(["--die-with-parent", &std::process::id().to_string()]);
     if let Some(core) = launch.placed.exchange.first() {

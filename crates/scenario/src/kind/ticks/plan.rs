@@ -110,6 +110,7 @@ pub fn tick_plan(scenario: &Scenario, index: usize, target: String) -> TickPlan 
         subject: subject.name.clone(),
         target,
         backend: subject.backend.clone(),
+        queue: subject.queue,
         core: None,
         scheduling: subject.scheduling,
         instrument: scenario.flow.instrument.clone(),

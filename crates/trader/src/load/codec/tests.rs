@@ -9,6 +9,7 @@ fn plan(wire: Wire) -> OrdersPlan {
         target: "exchange.test:1".into(),
         wire,
         backend: "block".into(),
+        queue: Default::default(),
         core: None,
         scheduling: host::Scheduling::Other,
         load: Load { accounts: 1, connections: 1, ..Load::default() },

@@ -173,6 +173,7 @@ pub fn plan(directory: &std::path::Path, target: &str, clock: Clock, flow: Flow)
         subject: "t".into(),
         target: target.to_owned(),
         backend: "block".into(),
+        queue: Default::default(),
         core: None,
         scheduling: Scheduling::Other,
         instrument: "BTC_USDT".into(),

@@ -28,7 +28,8 @@ static SKEWED: Backend = Backend {
         about: "the first gateway passes on late what it has stamped",
         spins: false,
     },
-    open: |clock| {
+    queue: plan::backend::Queue::All,
+    open: |clock, _| {
         let after_read = || {
             if NUMBER.get() == 0 {
                 std::thread::sleep(Duration::from_millis(WAY_MS.load(Ordering::Relaxed)));

@@ -48,7 +48,8 @@ static FAILING: Backend = Backend {
         about: "the second gateway fails on request",
         spins: false,
     },
-    open: |clock| {
+    queue: plan::backend::Queue::All,
+    open: |clock, _| {
         let act = || match NUMBER.get() == 1 && FAIL.load(Ordering::Relaxed) {
             true => Err(io::Error::other("broken on purpose")),
             false => Ok(()),
@@ -63,7 +64,8 @@ static PANICKING: Backend = Backend {
         about: "the second gateway panics on request",
         spins: true,
     },
-    open: |clock| {
+    queue: plan::backend::Queue::All,
+    open: |clock, _| {
         let act = || {
             assert!(NUMBER.get() != 1 || !PANIC.load(Ordering::Relaxed), "panicked on purpose");
             Ok(())
@@ -156,7 +158,8 @@ static IS_HELD: AtomicBool = AtomicBool::new(false);
 
 static HELD: Backend = Backend {
     row: plan::backend::Backend { name: "held", about: "stands still on request", spins: false },
-    open: |clock| {
+    queue: plan::backend::Queue::All,
+    open: |clock, _| {
         let act = || {
             let deadline = Instant::now() + Duration::from_secs(20);
             while HOLD.load(Ordering::Relaxed) && Instant::now() < deadline {

@@ -101,6 +101,7 @@ fn plan() -> OrdersPlan {
         target: String::new(),
         wire: Wire::Fix,
         backend: "block".into(),
+        queue: Default::default(),
         core: None,
         scheduling: host::Scheduling::Other,
         load: Load { accounts: 1, connections: 1, first_token: 7, ..Load::default() },
