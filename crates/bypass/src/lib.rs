@@ -25,6 +25,8 @@ mod assembler;
 #[allow(unsafe_code)]
 mod bpf;
 pub mod broadcast;
+#[allow(unsafe_code)]
+mod busy_poll;
 mod datagrams;
 mod device;
 #[cfg(any(feature = "dpdk", test))]

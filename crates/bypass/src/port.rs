@@ -1,5 +1,6 @@
 //! A port: the queues of one interface, and the XDP program that gives them our flows.
 
+use crate::busy_poll::BusyPoll;
 use crate::device::{Device, joined, reserve};
 use crate::error::BypassError;
 use crate::frame::Mac;
@@ -106,8 +107,7 @@ impl Port {
         let copying = wanted_copying(interface, options.zero_copy)?;
         let mut queues = Vec::with_capacity(numbers.len());
         for number in numbers {
-            let queue =
-                while_busy(|| Queue::open(interface.index, number, &copying)).map_err(failed)?;
+            let queue = while_busy(|| Queue::open(interface, number, &copying)).map_err(failed)?;
             steering.enter(interface, number, queue.as_fd().as_raw_fd())?;
             queues.push(queue);
         }
@@ -142,6 +142,12 @@ impl Port {
             self.next = (self.next + 1) % self.queues.len();
         }
         false
+    }
+
+    /// The first queue.
+    #[cfg(test)]
+    pub(crate) fn first(&self) -> &Queue {
+        &self.queues[0]
     }
 
     /// How frames come into shared memory, by queue.
@@ -212,7 +218,11 @@ impl fmt::Display for Port {
         }
         let mut modes: Vec<&Copying> = self.copying().collect();
         modes.dedup();
-        modes.into_iter().try_for_each(|mode| write!(f, ", {mode}"))
+        modes.into_iter().try_for_each(|mode| write!(f, ", {mode}"))?;
+        let mut polls: Vec<&BusyPoll> = self.queues.iter().map(Queue::busy_poll).collect();
+        polls.dedup();
+        let asked = polls.into_iter().filter(|poll| **poll != BusyPoll::Off);
+        asked.into_iter().try_for_each(|poll| write!(f, ", {poll}"))
     }
 }
 

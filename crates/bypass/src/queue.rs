@@ -1,8 +1,10 @@
 //! One queue of an interface: an AF_XDP socket with its shared memory and four rings, by crate
 //! `xdp`. Nothing outside of this file sees a packet of that memory longer than a call.
 
+use crate::busy_poll::BusyPoll;
+use crate::routes::Interface;
 use rustix::io::Errno;
-use rustix::net::SendFlags;
+use rustix::net::{RecvFlags, SendFlags};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -62,6 +64,7 @@ pub(crate) struct Queue {
     /// The kernel was not yet made to send all that is in the ring.
     unsent: bool,
     copying: Copying,
+    busy_poll: BusyPoll,
     memory: Umem,
 }
 
@@ -72,7 +75,11 @@ unsafe impl Send for Queue {}
 impl Queue {
     /// Opens queue `number` of an interface. If it does not go without copies, it is opened with
     /// them, and says why.
-    pub(crate) fn open(interface: u32, number: u32, wanted: &Copying) -> Result<Queue, Failure> {
+    pub(crate) fn open(
+        interface: &Interface,
+        number: u32,
+        wanted: &Copying,
+    ) -> Result<Queue, Failure> {
         match Queue::bind(interface, number, wanted.clone()) {
             Err(Failure(_, why)) if *wanted == Copying::ZeroCopy => {
                 Queue::bind(interface, number, Copying::Copy { because: Some(why.to_string()) })
@@ -81,7 +88,7 @@ impl Queue {
         }
     }
 
-    fn bind(interface: u32, number: u32, copying: Copying) -> Result<Queue, Failure> {
+    fn bind(interface: &Interface, number: u32, copying: Copying) -> Result<Queue, Failure> {
         let invalid = |_| Failure("lay out shared memory", io::ErrorKind::InvalidInput.into());
         let layout = UmemCfgBuilder {
             frame_size: FrameSize::FourK,
@@ -106,7 +113,12 @@ impl Queue {
         // SAFETY: the memory lives as long as the ring, in `Queue`.
         unsafe { rings.fill_ring.enqueue(&mut memory, RING_SLOTS as usize, false) }
             .map_err(|why| Failure("fill a ring", why))?;
-        let socket = socket.bind(NicIndex::new(interface), number, flags).map_err(failure)?;
+        let nic = NicIndex::new(interface.index);
+        let socket = socket.bind(nic, number, flags).map_err(failure)?;
+        // SAFETY: the descriptor is open as long as the socket, which lives longer than this call.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(socket.as_raw_fd()) };
+        // A veth has no interrupts: the core of the sender brings the packets.
+        let busy_poll = if interface.is_veth { BusyPoll::Off } else { BusyPoll::ask(descriptor) };
         Ok(Queue {
             rings,
             socket,
@@ -115,6 +127,7 @@ impl Queue {
             owed: 0,
             unsent: false,
             copying,
+            busy_poll,
             memory,
         })
     }
@@ -126,6 +139,10 @@ impl Queue {
 
     pub(crate) fn copying(&self) -> &Copying {
         &self.copying
+    }
+
+    pub(crate) fn busy_poll(&self) -> &BusyPoll {
+        &self.busy_poll
     }
 
     /// Passes the next frame to `take`, which may send it in place; false if there is none now.
@@ -168,10 +185,22 @@ impl Queue {
             // A failed wake-up leaves the frames in the ring; the next one wakes the driver.
             self.owed -= filled.unwrap_or(self.owed);
         }
-        let ring = self.rings.rx_ring.as_mut()?;
+        self.take_arrived();
+        if self.inbound.is_empty() && self.busy_poll == BusyPoll::On {
+            // The driver looks for packets in this call. An interface that is gone is found when
+            // something is sent.
+            let _ = rustix::net::recv(self.as_fd(), &mut [0; 0], RecvFlags::DONTWAIT);
+            self.take_arrived();
+        }
+        self.inbound.pop_back()
+    }
+
+    /// Takes a batch of what has arrived.
+    #[inline]
+    fn take_arrived(&mut self) {
+        let Some(ring) = self.rings.rx_ring.as_mut() else { return };
         // SAFETY: the memory is the one that the ring's socket was made with, and outlives it.
         unsafe { ring.recv(&self.memory, &mut self.inbound) };
-        self.inbound.pop_back()
     }
 
     /// Writes a frame; false if there is no room.

@@ -180,8 +180,8 @@ static CHECKS: [Check; 23] = [
     },
     Check {
         id: "permission.net_admin",
-        why: "backend = \"af_xdp\" needs it, and so do preferred busy polling and a busy-poll budget above 8 \
-              packets, which sockets set themselves.",
+        why: "backend = \"af_xdp\" needs it, also for preferred busy polling and a budget of 64 packets, which \
+              its sockets ask for on a card.",
         what_to_do: "Run as root, or setcap cap_net_admin,cap_net_raw,cap_bpf+ep on the binary.",
         judge: permission::net_admin,
     },
