@@ -1,9 +1,10 @@
 //! `network`: requests and replies of fixed lengths, over TCP or UDP. Four placements of threads
 //! and of the network interface's interrupts show what it costs to cross sockets.
 
+use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
-use crate::range::{require, within};
+use crate::range::{OutOfRange, require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::segments::{CARD_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
@@ -12,9 +13,30 @@ use crate::tables::network::{
     STAMPED_BYTES, TWO_CLOCKS_MESSAGES_MAX,
 };
 use crate::tables::subject::Subject;
+use crate::tables::ticks::Network::Loopback;
 
 /// The kind.
 pub(crate) struct Network;
+
+/// Checks that a datagram of a stack below the kernel fits into one frame of a veth. Other cards
+/// may have another MTU: there the first one that is sent fails.
+fn one_frame(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> {
+    let request = &scenario.request;
+    let backends = [&scenario.exchange.backend, &subject.backend];
+    let is_below = backends.iter().any(|name| backend::is_below(name));
+    if !is_below || request.protocol == Protocol::Tcp || scenario.network == Loopback {
+        return Ok(());
+    }
+    let lengths = request.message_bytes(subject.message_bytes);
+    let longest = lengths.order.max(lengths.order_reply);
+    let key = match subject.message_bytes {
+        0 => "request.bytes".to_owned(),
+        _ => key_of(subject, "message_bytes"),
+    };
+    let why = "a datagram below the kernel is one frame, without fragments: over veth use at most \
+               1472 bytes, or request.protocol=tcp";
+    require(request.packets(longest) == 1, &key, longest, why)
+}
 
 impl Measurement for Network {
     fn keys(&self, _model: Model) -> &'static [&'static str] {
@@ -126,6 +148,7 @@ impl Measurement for Network {
     fn check_subject(&self, scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
         checks::client(scenario, subject)?;
         checks::stamps(scenario, subject)?;
+        one_frame(scenario, subject)?;
         let least = if scenario.request.one_way { STAMPED_BYTES } else { HEADER_BYTES };
         let bytes = subject.message_bytes;
         let holds = bytes == 0 || (least..=MESSAGE_BYTES_MAX).contains(&bytes);

@@ -40,6 +40,7 @@ mod lifecycle;
 mod live_view;
 mod merge;
 mod network;
+mod network_below;
 mod noise;
 mod observer;
 mod page;

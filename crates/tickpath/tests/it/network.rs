@@ -225,7 +225,7 @@ fn quick(scenario: &str, sets: &[&str]) -> (serde_json::Value, String) {
 }
 
 /// Complete, and void or not.
-fn ran(scenario: &str, sets: &[&str]) -> (serde_json::Value, String) {
+pub fn ran(scenario: &str, sets: &[&str]) -> (serde_json::Value, String) {
     let runs = tempfile::tempdir().unwrap();
     let mut command = tickpath();
     command.args(["run", scenario, "--quiet", "--out"]).arg(runs.path());
