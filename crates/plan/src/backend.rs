@@ -82,14 +82,25 @@ pub const BACKENDS: [Backend; 4] = [SPIN, BLOCK, IO_URING, IO_URING_SPIN];
 /// Limit on an exchange's gateway threads.
 pub const GATEWAYS_MAX: usize = 64;
 
+/// Whether a waiting thread of the backend, or of the replicator's way, of that name keeps its core
+/// busy.
+pub fn spins(name: &str) -> bool {
+    all().chain(REPLICATORS).any(|backend| backend.name == name && backend.spins)
+}
+
+/// Whether the backend of that name is plain sockets, read and written by one system call each.
+pub fn is_plain(name: &str) -> bool {
+    [SPIN.name, BLOCK.name].contains(&name)
+}
+
 /// Whether the backend of that name keeps datagrams apart.
 pub fn takes_datagrams(name: &str) -> bool {
-    [SPIN.name, BLOCK.name].contains(&name) || is_below(name)
+    is_plain(name) || is_below(name)
 }
 
 /// Whether the kernel can stamp what the backend of that name sends and receives.
 pub fn stamps(name: &str) -> bool {
-    [SPIN.name, BLOCK.name].contains(&name)
+    is_plain(name)
 }
 
 /// Whether the backend of that name has no sockets of the kernel: it listens and connects by

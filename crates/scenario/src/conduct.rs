@@ -314,4 +314,4 @@ fn floors(entrants: &[Entrant]) -> Vec<Entrant> {
 
 #[cfg(test)]
 #[path = "conduct_tests.rs"]
-mod tests;
+pub(crate) mod tests;

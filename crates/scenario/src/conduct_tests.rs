@@ -2,7 +2,8 @@
 
 use super::*;
 
-fn entrant(index: usize, feed: FeedDialect, has_tls: bool) -> Entrant {
+/// A plain entrant that spins on one core.
+pub(crate) fn entrant(index: usize, feed: FeedDialect, has_tls: bool) -> Entrant {
     Entrant {
         name: format!("{}-{index}", feed.name()),
         backend: "spin".to_owned(),

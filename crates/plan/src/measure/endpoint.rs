@@ -1,5 +1,6 @@
 //! `endpoint`: probes of an address that belongs to somebody else.
 
+use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::process::endpoint::SERIES;
@@ -92,7 +93,7 @@ impl Measurement for Endpoint {
 
     fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
         checks::one_core(subject)?;
-        let has = ["spin", "block"].contains(&subject.backend.as_str());
+        let has = backend::is_plain(&subject.backend);
         let why = "it polls a plain socket or sleeps on it: spin or block";
         Ok(require(has, &key_of(subject, "backend"), &subject.backend, why)?)
     }

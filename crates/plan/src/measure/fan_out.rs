@@ -22,8 +22,7 @@ fn check_replicator(key: &str, name: &str, scenario: &Scenario) -> Result<(), Ou
     let why =
         "a replicator copies by spin or block (sockets), af_xdp, af_xdp_in_place, dpdk or xdp";
     require(backend::replicator(name).is_ok(), key, name, why)?;
-    let has_sockets = [backend::SPIN.name, backend::BLOCK.name].contains(&name);
-    let has_interface = has_sockets || scenario.network == Network::Veth;
+    let has_interface = backend::is_plain(name) || scenario.network == Network::Veth;
     let why =
         format!("{name} takes the frames of an interface, which loopback lacks: use \"veth\"");
     require(has_interface, "network", "loopback", why)
@@ -105,7 +104,7 @@ impl Measurement for FanOut {
         let why = "XDP programs send in the fixed order only";
         let is_fixed = way != backend::XDP.name || subject.order == SendOrder::Fixed;
         require(is_fixed, &key_of(subject, "order"), subject.order.name(), why)?;
-        let has = ["spin", "block"].contains(&subject.backend.as_str());
+        let has = backend::is_plain(&subject.backend);
         let why = "source and subscribers are one thread: spin or block";
         Ok(require(has, &key_of(subject, "backend"), &subject.backend, why)?)
     }

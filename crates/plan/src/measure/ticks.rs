@@ -72,7 +72,7 @@ impl Measurement for Ticks {
 
     /// Both ends look at two sockets in turn, and no read call can sleep on both.
     fn has_bare(&self, scenario: &Scenario) -> bool {
-        let spins = |subject: &Subject| backend::find(&subject.backend).is_ok_and(|one| one.spins);
+        let spins = |subject: &Subject| backend::spins(&subject.backend);
         // The bare loop has sockets of the kernel.
         let has_sockets = !checks::is_below(scenario);
         scenario.exchange.start && has_sockets && scenario.subject.iter().all(spins)

@@ -8,6 +8,7 @@ use crate::launch::observer::Observer;
 use crate::launch::{Launch, MarketData, Ready};
 use crate::progress::Teller;
 use plan::Scenario;
+use plan::backend;
 use plan::process::endpoint::{DATAGRAMS, EndpointPlan};
 use record::text::counted;
 use record::{ClientResult, Verdict, directory};
@@ -37,7 +38,7 @@ impl Runner for Endpoint {
     }
 
     fn may_sleep(&self, _scenario: &Scenario, entrant: &Entrant) -> bool {
-        !entrant.backend.contains("spin")
+        !backend::spins(&entrant.backend)
     }
 
     fn leaves_in_batches(&self, _scenario: &Scenario) -> bool {
@@ -84,7 +85,7 @@ fn probe(
         target: target.address,
         tls: launch.trust(target.certificate),
         probes: scenario.endpoint.clone(),
-        spins: spec.backend.contains("spin"),
+        spins: backend::spins(&spec.backend),
         warm_up_seconds,
         seconds,
         core: launch.entrant.cores.first().copied(),

@@ -31,3 +31,43 @@ pub(crate) fn runner(measure: Measure) -> &'static dyn Runner {
         Measure::FanOut => &fan_out::FanOut,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conduct::Entrant;
+    use crate::conduct::tests::entrant;
+    use plan::Scenario;
+    use plan::backend::{self, Backend};
+    use plan::tables::ticks::FeedDialect;
+
+    /// A name says nothing about it: `af_xdp` and `dpdk` spin, too.
+    #[test]
+    fn a_thread_sleeps_by_the_table_of_backends() {
+        let may_sleep = |kind, own: Backend, other: Backend| {
+            let mut scenario = Scenario::find("order-to-ack", &[]).unwrap();
+            scenario.kind = kind;
+            scenario.exchange.start = true;
+            scenario.exchange.backend = other.name.to_owned();
+            let entrant =
+                Entrant { backend: own.name.to_owned(), ..entrant(0, FeedDialect::Sbe, false) };
+            runner(kind).may_sleep(&scenario, &entrant)
+        };
+        for kind in [Measure::Orders, Measure::Ticks, Measure::Network] {
+            for (own, other) in backend::all().flat_map(|own| backend::all().map(move |b| (own, b)))
+            {
+                let spin = own.spins && other.spins;
+                assert_eq!(may_sleep(kind, own, other), !spin, "{kind:?} {own:?} {other:?}");
+            }
+        }
+        for own in [backend::SPIN, backend::BLOCK] {
+            assert_eq!(may_sleep(Measure::Endpoint, own, own), !own.spins, "{own:?}");
+            for way in backend::REPLICATORS {
+                let spin = own.spins && way.spins;
+                assert_eq!(may_sleep(Measure::FanOut, own, way), !spin, "{own:?} {way:?}");
+            }
+        }
+        assert!(!may_sleep(Measure::Ticks, backend::AF_XDP, backend::DPDK));
+        assert!(may_sleep(Measure::FanOut, backend::SPIN, backend::XDP));
+    }
+}

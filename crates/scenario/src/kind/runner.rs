@@ -5,6 +5,7 @@ use crate::evidence::{Evidence, FeedExpectation, Lengths, Outcome};
 use crate::launch::Launch;
 use crate::launch::observer::Observer;
 use plan::Scenario;
+use plan::backend;
 use plan::tables::load::Model;
 use record::Verdict;
 
@@ -68,7 +69,6 @@ pub(crate) trait Runner: Sync {
 
 /// [`Runner::may_sleep`] of a client and an exchange over sockets.
 pub(crate) fn either_end_may_sleep(scenario: &Scenario, entrant: &Entrant) -> bool {
-    let spins = |backend: &str| backend.contains("spin");
     let exchange = &scenario.exchange;
-    !spins(&entrant.backend) || exchange.start && !spins(&exchange.backend)
+    !backend::spins(&entrant.backend) || exchange.start && !backend::spins(&exchange.backend)
 }

@@ -17,7 +17,7 @@ pub(super) fn packets_dropped(networks: Option<&Networks>) -> Option<u64> {
 pub(super) fn complete(load: &mut Load, own: Option<&str>, now: Option<u64>, before: Option<u64>) {
     let since = |(now, before): (u64, u64)| now.saturating_sub(before);
     load.packets_dropped = now.zip(before).map(since);
-    let spins = own.is_some_and(|own| backend::find(own).is_ok_and(|backend| backend.spins));
+    let spins = own.is_some_and(backend::spins);
     if let Some(processor) = load.processor.as_mut().filter(|_| spins) {
         processor.spinning.push("exchange".to_owned());
     }

@@ -292,8 +292,7 @@ fn measure_over<E: OrderProtocol>(
 /// Processor time of both ends in the measured part. Whether the other end's thread spins is added
 /// by the process that started it.
 pub(crate) fn processor(backend: &str, [own, exchange_ns]: [Option<u64>; 2]) -> Option<Processor> {
-    let spins = backend::find(backend).is_ok_and(|one| one.spins);
-    let spinning = spins.then(|| "client".to_owned()).into_iter().collect();
+    let spinning = backend::spins(backend).then(|| "client".to_owned()).into_iter().collect();
     own.map(|client_ns| Processor { client_ns, exchange_ns, spinning })
 }
 

@@ -93,8 +93,7 @@ impl Runner for FanOut {
 
     fn may_sleep(&self, scenario: &Scenario, entrant: &Entrant) -> bool {
         let way = scenario.replicator(&scenario.subject[entrant.index]);
-        let spins = backend::replicator(way).is_ok_and(|backend| backend.spins);
-        entrant.backend != "spin" || !spins
+        !backend::spins(&entrant.backend) || !backend::spins(way)
     }
 }
 
@@ -165,7 +164,7 @@ fn plan(launch: &Launch, ready: &Ready) -> FanOutPlan {
             true => scenario.messages(scenario.seconds),
             false => 0,
         },
-        spins: spec.backend == "spin",
+        spins: backend::spins(&spec.backend),
         core: launch.entrant.cores.first().copied(),
         scheduling: spec.scheduling,
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
