@@ -97,8 +97,8 @@ def run_instances(self: Any) -> Any:
     market = self._get_param("InstanceMarketOptions.MarketType") or "on-demand"
     if code := WORLD.no_capacity.get((kind, market)):
         raise EC2ClientError(code, f"We currently do not have sufficient {kind} capacity.")
-    _refuse_wrong_zone(self, group)
-    _refuse_wrong_placement(self, group)
+    _reject_wrong_zone(self, group)
+    _reject_wrong_placement(self, group)
     response = _run_instances(self)
     for instance in _instances(response):
         if not self._get_param("BlockDeviceMappings", []):
@@ -112,7 +112,7 @@ def run_instances(self: Any) -> Any:
     return response
 
 
-def _refuse_wrong_zone(self: Any, group: Group | None) -> None:
+def _reject_wrong_zone(self: Any, group: Group | None) -> None:
     if group is None or group.zone_id is None:
         return
     zone = _zone(self)
@@ -129,7 +129,7 @@ def _zone(self: Any) -> str:
     return self.ec2_backend.get_subnet(known).availability_zone_id
 
 
-def _refuse_wrong_placement(self: Any, group: Group | None) -> None:
+def _reject_wrong_placement(self: Any, group: Group | None) -> None:
     """Rules of AWS's guide: what goes together, and how many instances or partitions."""
     asked = self._get_param("Placement", {})
     tenancy, strategy = asked.get("Tenancy", "default"), group.strategy if group else ""

@@ -64,11 +64,11 @@ class Fake:
             action, form = _rest(environ, body, action)
         self.world.calls.append(f"{service}:{action}")
         sent = environ.get("HTTP_AMZ_SDK_INVOCATION_ID", "")  # the same when the SDK repeats it
-        refusal = self._refusal(key, service, action, form, sent)
-        if refusal is not None:
-            if refusal[1] == NO_XML:
+        rejection = self._rejection(key, service, action, form, sent)
+        if rejection is not None:
+            if rejection[1] == NO_XML:
                 return _answer(start, 500, "text/plain", "upstream connect error")
-            return _error(start, service, *refusal)
+            return _error(start, service, *rejection)
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.world.accounts[key]
         if service == "pricing":
             return _json(start, self._prices(json.loads(body)))
@@ -86,7 +86,7 @@ class Fake:
             return _error(start, service, 500, "InternalError", "An internal error has occurred")
         return self.moto(environ, start)
 
-    def _refusal(
+    def _rejection(
         self, key: str, service: str, action: str, form: dict[str, str], sent: str
     ) -> tuple[int, str, str] | None:
         world = self.world

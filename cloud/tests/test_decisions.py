@@ -120,7 +120,7 @@ def test_money_is_billed_by_the_second_from_a_minute_on():
         {"screen_seconds": 0.0}, {"round_every_seconds": -1.0}, {"fresh_rounds": 5},
     ],
 )  # fmt: skip
-def test_settings_that_make_no_sense_are_refused(wrong):
+def test_settings_that_make_no_sense_are_rejected(wrong):
     with pytest.raises(CloudError, match=next(iter(wrong))):
         settings(**wrong)
 

@@ -42,7 +42,7 @@ def test_the_same_playbooks_over_500_hosts(tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["plan", "run", "remove"])
-def test_an_inventory_without_hosts_is_refused(tmp_path, capsys, verb):
+def test_an_inventory_without_hosts_is_rejected(tmp_path, capsys, verb):
     """Ansible calls it a success: `remove` said that it had nothing to remove."""
     fleet = ["fleet", verb, "--out", str(tmp_path / "out")]
     assert cli.main([*fleet, str(tmp_path / "nowhere.ini")]) == 2

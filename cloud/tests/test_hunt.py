@@ -9,7 +9,7 @@ from conftest import REGION, Hunt, admin
 
 from fake_aws.world import ON_DEMAND, SPOT_SHARE
 from tickpath_cloud import journal, tags
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.hunt import table
 from tickpath_cloud.hunt.run import replay
 from tickpath_cloud.plan import make_plan
@@ -146,7 +146,7 @@ def test_no_capacity_for_one_type_takes_the_next(hunt):
     assert len(state.decided) == 1
     assert {i.instance_type for i in hunt.world.instances.values()} == {"c7i.large"}
     asked = [c for c in hunt.world.calls if c == "ec2:RunInstances"]
-    assert len(asked) < 1 + 7 + 4, "a market that refused three times is left alone"
+    assert len(asked) < 1 + 7 + 4, "a market that rejected three times is left alone"
 
 
 def test_spot_without_capacity_falls_back_to_on_demand(config, world, tmp_path):
@@ -245,7 +245,7 @@ def test_the_plan_makes_nothing(hunt):
     assert any(call.split(":")[1].startswith(made) for call in hunt.world.calls), "dry runs"
 
 
-def test_a_worst_case_over_the_budget_is_refused(config, world, tmp_path):
+def test_a_worst_case_over_the_budget_is_rejected(config, world, tmp_path):
     with pytest.raises(CloudError, match="worst case"):
         Hunt(replace(config, budget=Decimal("0.5")), world, tmp_path).plan()
 
@@ -282,6 +282,6 @@ def test_a_group_that_is_not_shared_is_unknown(config, world, tmp_path, server):
     admin(server, "other").create_placement_group(GroupName="exchange", Strategy="cluster")
     group = next(iter(world.groups.values()))
     hunt = Hunt(replace(config, shared_groups=(group.id,)), world, tmp_path)
-    with pytest.raises(Refused, match="InvalidPlacementGroup.Unknown"):
+    with pytest.raises(Rejected, match="InvalidPlacementGroup.Unknown"):
         hunt.run()
     assert group.region == REGION

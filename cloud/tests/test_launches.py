@@ -10,7 +10,7 @@ from conftest import Hunt
 
 from tickpath_cloud import instances, journal
 from tickpath_cloud.ansible import AnsibleHosts
-from tickpath_cloud.errors import Refused
+from tickpath_cloud.errors import Rejected
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.launches import TOKEN_MAX, Launches, token
 
@@ -59,7 +59,7 @@ def test_without_the_log_aws_rejects_the_other_parameters(hunt, monkeypatch):
         hunt.run()
     hunt.world.advance(90)
     hunt.path.with_name("launches.jsonl").unlink()
-    with pytest.raises(Refused, match="IdempotentParameterMismatch"):
+    with pytest.raises(Rejected, match="IdempotentParameterMismatch"):
         Hunt(hunt.config, hunt.world, hunt.path.parent).run()
 
 

@@ -16,7 +16,7 @@ from tickpath_cloud.matrix.cells import Matrix
 
 
 def act_hunt(hunt):
-    """Spot is asked first and refused, so that all prices are needed; the winner is kept.
+    """Spot is asked first and rejected, so that all prices are needed; the winner is kept.
 
     One arm is a dedicated host.
     """
@@ -33,9 +33,9 @@ def act_sweep(hunt):
     ec2, logs, now = hunt.cloud.ec2, client("logs", REGION), hunt.world.now
     for _ in range(2):
         found = sweep.find(ec2, now()) + sweep.log_groups(logs, now())
-        refused = sweep.remove(ec2, [left for left in found if left.orphan], logs)
-        if refused:
-            raise CloudError("\n".join(refused))
+        rejected = sweep.remove(ec2, [left for left in found if left.orphan], logs)
+        if rejected:
+            raise CloudError("\n".join(rejected))
     assert sweep.find(ec2, now()) == []
 
 

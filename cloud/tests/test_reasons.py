@@ -10,7 +10,7 @@ from test_share import Two
 
 from fake_aws.server import NO_XML, STATUS
 from tickpath_cloud import cli, ending
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.run import NoCapacity
 from tickpath_cloud.hunt.settings import Candidate, Settings
@@ -56,8 +56,8 @@ def test_making_a_probe(hunt, code):
             assert succeeds(code, then) or then is Then.NEXT_ZONE, action
         except NoCapacity:
             assert then in (Then.NEXT_TYPE, Then.NEXT_ZONE), action
-        except Refused as refused:
-            assert not succeeds(code, then) and code in str(refused), action
+        except Rejected as rejected:
+            assert not succeeds(code, then) and code in str(rejected), action
         assert hunt.world.errors[action] == [], f"the step {action} was not taken"
         assert hunt.cloud.destroy() == [] and hunt.alive() == [] and not hunt.world.groups
 
@@ -99,7 +99,7 @@ def test_a_status_decides_only_where_the_code_is_unknown(hunt, monkeypatch):
 @pytest.mark.parametrize("code", ["VpcLimitExceeded", "LimitExceededException", "QuotaExceeded"])
 def test_quotas_are_said_whatever_they_are_of(hunt, code):
     hunt.world.errors["CreateSecurityGroup"] = [code] * 3  # the SDK repeats some
-    with pytest.raises(Refused, match="a quota of this account is reached") as raised:
+    with pytest.raises(Rejected, match="a quota of this account is reached") as raised:
         hunt.cloud.launch(settings(hunt), launch(hunt))
     assert raised.value.code == code and not isinstance(raised.value, NoCapacity)
 
@@ -115,8 +115,8 @@ def test_removing_a_probe(hunt, code):
             assert succeeds(code, then) or then is Then.GONE, action
             # A lagging list hides the resource only from the call that failed.
             assert left == [] or then is Then.GONE, action
-        except Refused as refused:
-            assert not succeeds(code, then) and code in str(refused), action
+        except Rejected as rejected:
+            assert not succeeds(code, then) and code in str(rejected), action
             assert action != "TerminateInstances" or len(hunt.cloud.launches.prices()) == 1
         assert hunt.cloud.destroy() == [] and hunt.alive() == [] and not hunt.world.groups
 
@@ -168,7 +168,7 @@ def test_an_error_that_ends_a_hunt_says_what_runs(hunt, code):
         pytest.raises(CloudError) as raised,
         ending.told(hunt.cloud.launches, "DESTROY", "RESUME", hunt.cloud.destroy),
     ):
-        raise Refused(code, "no")
+        raise Rejected(code, "no")
     said = str(raised.value)
     assert "remove everything: DESTROY" in said and "continue: RESUME" in said
     if code == "OptInRequired":
@@ -187,7 +187,7 @@ def test_a_fault_of_the_program_is_no_raw_traceback(monkeypatch, capsys):
 
 def test_errors_that_stay_end_the_call_after_the_limit(hunt):
     hunt.world.errors["RunInstances"] = ["Unavailable"] * 1000
-    with pytest.raises(Refused, match="Unavailable"):
+    with pytest.raises(Rejected, match="Unavailable"):
         hunt.cloud.launch(settings(hunt), launch(hunt))
     assert 10 < 1000 - len(hunt.world.errors["RunInstances"]) < 60
 

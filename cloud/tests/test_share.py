@@ -184,7 +184,7 @@ def test_every_instance_is_tagged_private_and_ends_itself(two):
     assert all(two.world.instances[i]._state.name == "terminated" for i in accepted.instances)
 
 
-def test_zone_names_differ_and_the_wrong_zone_is_refused(two):
+def test_zone_names_differ_and_the_wrong_zone_is_rejected(two):
     made = two.grant()
     side = two.receiver(made)
     assert side.zone() != f"{REGION}a", "the fake gives the accounts different names"
@@ -199,7 +199,7 @@ def test_zone_names_differ_and_the_wrong_zone_is_refused(two):
         VpcId=vpc, CidrBlock="10.64.0.128/25", AvailabilityZone=side.zone()
     )["Subnet"]["SubnetId"]  # fmt: skip
     assert len(two.receiver(made, vpc=vpc, subnet=right).accept().instances) == 2
-    # AWS itself refuses, were our check not there.
+    # AWS itself rejects, were our check not there.
     with pytest.raises(botocore.exceptions.ClientError, match="is in"):
         two.ec2["receiver"].run_instances(
             MinCount=1, MaxCount=1, ImageId="ami-12345678", SubnetId=wrong,
@@ -207,7 +207,7 @@ def test_zone_names_differ_and_the_wrong_zone_is_refused(two):
         )  # fmt: skip
 
 
-def test_a_liar_is_refused(two):
+def test_a_liar_is_rejected(two):
     made = two.grant()
     stranger = two.ask("liar", two.vpc("liar", made.cidr))
     secondary = two.ask("receiver", two.vpc("receiver", made.cidr, "10.64.3.0/24"))

@@ -78,7 +78,7 @@ def test_a_damaged_offer_and_a_strange_account(two, tmp_path, capsys):
 
 
 def test_the_reconciler_repeats_until_ctrl_c(two, tmp_path, capsys, monkeypatch):
-    """A refusal ends no round but its own, and between rounds other verbs have the audit."""
+    """A rejection ends no round but its own, and between rounds other verbs have the audit."""
     said(capsys, two, "owner", "grant", "--to", RECEIVER, "--apply")
     rounds = []
 

@@ -26,7 +26,7 @@ def two(world, server, monkeypatch, tmp_path):
 
 
 def requests(two, made):
-    """One that is let in and later adds a network, one that is refused. Returns the first's VPC."""
+    """One is let in and later adds a network, one is rejected. Returns the first's VPC."""
     vpc = two.vpc("receiver", made.cidr)
     two.ask("receiver", vpc)
     two.ask("liar", two.vpc("liar", "10.64.2.0/24"))

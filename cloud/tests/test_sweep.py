@@ -118,13 +118,13 @@ def test_a_network_that_instances_use_is_no_orphan(world, server):
     assert orphans(ec2, world) == []
 
 
-def test_what_aws_refuses_is_told_and_the_rest_goes(world, server):
+def test_what_aws_rejects_is_told_and_the_rest_goes(world, server):
     ec2 = admin(server)
     vpc = left_by_a_receiver(world, server)
     ec2.create_security_group(GroupName="mine", Description="another's", VpcId=vpc)
     world.advance(3601)
-    [refused] = sweep.remove(ec2, orphans(ec2, world))
-    assert refused.startswith(f"VPC {vpc}: ") and "DependencyViolation" in refused
+    [rejected] = sweep.remove(ec2, orphans(ec2, world))
+    assert rejected.startswith(f"VPC {vpc}: ") and "DependencyViolation" in rejected
     assert [left.id for left in sweep.find(ec2, world.now())] == [vpc]
 
 

@@ -332,7 +332,7 @@ def test_the_hops_are_shown_before_a_run(net, tmp_path):
     assert command._ways(settings).count("warning: not checked: ") == 2
 
 
-def test_a_file_without_tiers_is_refused(tmp_path):
+def test_a_file_without_tiers_is_rejected(tmp_path):
     file = tmp_path / "tiers.toml"
     file.write_text('[load]\nlow = []\n[[tier]]\nname = "a"\nhost = "h"\nconnect = "h:1"\n')
     with pytest.raises(CloudError, match="2 to 25 different tiers"):

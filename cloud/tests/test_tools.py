@@ -61,13 +61,13 @@ def test_own_records_replace_public_figures(tmp_path):
     assert (row.low_us, row.high_us) == (290 - 122, 310 - 102) and "measured:" in row.source
 
 
-def test_a_void_record_is_refused(tmp_path):
+def test_a_void_record_is_rejected(tmp_path):
     bad = record(tmp_path, "bad", 300_000, void=["a message was lost"])
     with pytest.raises(CloudError, match="void: a message was lost"):
         estimate("same-zone", {"same-zone": bad})
 
 
-def test_a_smoke_test_is_refused(tmp_path):
+def test_a_smoke_test_is_rejected(tmp_path):
     quick = record(tmp_path, "quick", 300_000)
     run = json.loads((quick / "run.json").read_text())
     (quick / "run.json").write_text(json.dumps({**run, "smoke_test": True}))

@@ -17,7 +17,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.hunt.run import NoCapacity
 from tickpath_cloud.reasons import TABLE, Then, reason
 
@@ -81,8 +81,8 @@ def drop(operation: Callable[P, Any], *_: P.args, **arguments: P.kwargs) -> Any:
     """Gone already is gone."""
     try:
         return remove(operation, *_, **arguments)
-    except Refused as refused:
-        if reason(refused.code).end is Then.GONE:
+    except Rejected as rejected:
+        if reason(rejected.code).end is Then.GONE:
             return None
         raise
 
@@ -93,8 +93,8 @@ def _until_decided(
     for seconds in PAUSES_SECONDS:
         try:
             return _once(operation, arguments)
-        except Refused as refused:
-            if then(refused.code) is not Then.RETRY:
+        except Rejected as rejected:
+            if then(rejected.code) is not Then.RETRY:
                 raise
         pause(seconds)
     return _once(operation, arguments)
@@ -115,7 +115,7 @@ def _once(operation: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         raise CloudError(f"AWS can't be asked, or there are no credentials: {error}") from error
 
 
-def _rejected(error: ClientError) -> Refused:
+def _rejected(error: ClientError) -> Rejected:
     told = error.response.get("Error", {})
     code, message = told.get("Code", "Unknown"), told.get("Message") or "no message"
     if code in DENIED:
@@ -130,9 +130,9 @@ def _rejected(error: ClientError) -> Refused:
     return _of(code, message)
 
 
-def _of(code: str, message: str) -> Refused:
+def _of(code: str, message: str) -> Rejected:
     words = reason(code).words
-    kind = NoCapacity if reason(code).make is Then.NEXT_TYPE else Refused
+    kind = NoCapacity if reason(code).make is Then.NEXT_TYPE else Rejected
     return kind(code, f"{words}: {message}" if words else message)
 
 

@@ -378,10 +378,10 @@ def _sweep(options: argparse.Namespace) -> int:
     print("\n".join(map(str, found)) if found else f"nothing of ours is in {options.region}")
     orphans = [left for left in found if left.orphan]
     if orphans and options.apply:
-        refused = sweep.remove(ec2, orphans, logs)
-        print(f"removed {len(orphans) - len(refused)}; sweep again for what instances held")
-        if refused:
-            raise CloudError("AWS refused to remove:\n" + "\n".join(refused))
+        rejected = sweep.remove(ec2, orphans, logs)
+        print(f"removed {len(orphans) - len(rejected)}; sweep again for what instances held")
+        if rejected:
+            raise CloudError("AWS rejected these removals:\n" + "\n".join(rejected))
     elif orphans:
         print(f"{len(orphans)} orphans: --apply removes them")
     return DONE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tickpath_cloud import dedicated, images, placement, tags
 from tickpath_cloud.aws import PAUSES_SECONDS, call, client, drop, pages, pause
 from tickpath_cloud.config import Config
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.run import Launched, NoCapacity
 from tickpath_cloud.hunt.settings import Settings
@@ -41,8 +41,8 @@ def launch(
     arguments = launches.request(name, role, price, make)
     try:
         made = call(ec2.run_instances, **arguments)["Instances"]
-    except Refused as refused:
-        if reason(refused.code).make is not Then.RETRY:
+    except Rejected as rejected:
+        if reason(rejected.code).make is not Then.RETRY:
             launches.rejected(name)
         raise
     launches.launched(name, [instance["InstanceId"] for instance in made], now)
@@ -115,20 +115,20 @@ class Ec2:
         expires = self.clock() + settings.ttl_seconds
         asked = self._placement(settings, action, expires)
         where = asked.get("GroupId") or asked.get("GroupName") or asked.get("HostId")
-        rejected: list[Refused] = []
+        rejections: list[Rejected] = []
         for subnet in self._subnets_for(action, asked):
             try:
                 instance = self._run(settings, action, subnet, asked, expires)
-            except Refused as refused:
-                elsewhere = asked and refused.code == "InvalidParameterValue"
-                if not elsewhere and reason(refused.code).make is not Then.NEXT_ZONE:
+            except Rejected as rejected:
+                elsewhere = asked and rejected.code == "InvalidParameterValue"
+                if not elsewhere and reason(rejected.code).make is not Then.NEXT_ZONE:
                     raise
-                rejected.append(refused)  # a group is in one zone alone
+                rejections.append(rejected)  # a group is in one zone alone
                 continue
             return Launched(
                 instance["InstanceId"], where, subnet["AvailabilityZoneId"],
             )  # fmt: skip
-        last = rejected[-1]
+        last = rejections[-1]
         if reason(last.code).make is Then.NEXT_ZONE:
             raise NoCapacity(last.code, f"in none of your subnets: {last}") from last
         if "GroupId" not in asked:
@@ -183,8 +183,8 @@ class Ec2:
                 self.ec2.create_placement_group, GroupName=name, TagSpecifications=[spec],
                 **more,
             )  # fmt: skip
-        except Refused as refused:
-            if refused.code != "InvalidPlacementGroup.Duplicate":
+        except Rejected as rejected:
+            if rejected.code != "InvalidPlacementGroup.Duplicate":
                 raise
         return name
 
@@ -279,18 +279,18 @@ class Ec2:
                 VpcId=self.subnets()[0]["VpcId"],
                 TagSpecifications=[self._specification("security-group", "network", expires)],
             )
-        except Refused as refused:
-            if refused.code != "InvalidGroup.Duplicate":
+        except Rejected as rejected:
+            if rejected.code != "InvalidGroup.Duplicate":
                 raise
             # Made a moment ago, by a request whose answer was lost.
-            return self._listed_group(refused)
+            return self._listed_group(rejected)
 
-    def _listed_group(self, refused: Refused) -> dict:
+    def _listed_group(self, rejected: Rejected) -> dict:
         for seconds in PAUSES_SECONDS:
             if (group := self._found_group()) is not None:
                 return group
             pause(seconds)
-        raise refused
+        raise rejected
 
     def _allow(self, group: str, permission: Any) -> None:
         try:
@@ -298,8 +298,8 @@ class Ec2:
                 self.ec2.authorize_security_group_ingress, GroupId=group,
                 IpPermissions=[permission],
             )  # fmt: skip
-        except Refused as refused:
-            if refused.code != "InvalidPermission.Duplicate":
+        except Rejected as rejected:
+            if rejected.code != "InvalidPermission.Duplicate":
                 raise
 
     # --- what is kept and what is ended ---------------------------------------------------------

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.launches import Launches
 from tickpath_cloud.money import dollars
 from tickpath_cloud.reasons import TABLE, Then, reason
@@ -60,12 +60,12 @@ def told(
 
 
 def tears_down(error: BaseException) -> bool:
-    return isinstance(error, Refused) and reason(error.code).make is Then.TEAR_DOWN
+    return isinstance(error, Rejected) and reason(error.code).make is Then.TEAR_DOWN
 
 
 def keeps(error: BaseException) -> bool:
     """Whether to continue: removing everything would fail now, or would waste it."""
-    if not isinstance(error, Refused) or error.code not in TABLE:
+    if not isinstance(error, Rejected) or error.code not in TABLE:
         return False
     return reason(error.code).make in (Then.KEEP, Then.RETRY)
 

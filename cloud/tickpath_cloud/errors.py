@@ -5,7 +5,7 @@ class CloudError(Exception):
     """Exit status 2: usage, configuration, permissions."""
 
 
-class Refused(CloudError):
+class Rejected(CloudError):
     """The cloud rejected a request; `code` is its name for the reason."""
 
     def __init__(self, code: str, message: str) -> None:

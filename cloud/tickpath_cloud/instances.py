@@ -8,7 +8,7 @@ from botocore.exceptions import WaiterError
 
 from tickpath_cloud import tags
 from tickpath_cloud.aws import call, pages, pause, remove
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.reasons import Then, reason
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def end(ec2: EC2Client, ids: list[str]) -> None:
         return
     try:
         remove(ec2.terminate_instances, InstanceIds=ids)
-    except Refused as refused:
-        if reason(refused.code).end is not Then.GONE:
+    except Rejected as rejected:
+        if reason(rejected.code).end is not Then.GONE:
             raise
         for known in ids:
             _end_one(ec2, known)
@@ -102,8 +102,8 @@ def _end_one(ec2: EC2Client, known: str) -> None:
     """AWS may not know yet what was launched a moment ago: asked again before it counts as gone."""
     try:
         call(ec2.terminate_instances, InstanceIds=[known])
-    except Refused as refused:
-        if reason(refused.code).end is not Then.GONE:
+    except Rejected as rejected:
+        if reason(rejected.code).end is not Then.GONE:
             raise
 
 

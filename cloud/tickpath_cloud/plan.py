@@ -13,7 +13,7 @@ from tickpath_cloud import dedicated, images, placement, prices, tags, targets
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import Ec2
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.hunt.belief import Prior
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.prior import PUBLISHED as SPREAD
@@ -236,8 +236,8 @@ def check_permissions(ec2: Ec2, settings: Settings) -> None:
 def _dry(operation: Callable[..., Any], **arguments: Any) -> None:
     try:
         call(operation, DryRun=True, **arguments)
-    except Refused as refused:
-        if refused.code != "DryRunOperation":
+    except Rejected as rejected:
+        if rejected.code != "DryRunOperation":
             raise
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tickpath_cloud import placement, removal, tags
 from tickpath_cloud.aws import call, drop, pages
-from tickpath_cloud.errors import Refused
+from tickpath_cloud.errors import Rejected
 from tickpath_cloud.instances import end, instances
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ def _left(kind: str, name: str, resource: dict, now: float, used: bool) -> Left:
 def remove(
     ec2: EC2Client, orphans: list[Left], logs: CloudWatchLogsClient | None = None
 ) -> list[str]:
-    """Instances end; what was theirs is an orphan at the next sweep. Returns what AWS refused."""
+    """Instances end; what was theirs is an orphan at the next sweep. Returns what AWS rejected."""
     ids = [left.id for left in orphans if left.kind == INSTANCE]
     end(ec2, ids)
     by_name = {kind.name: kind for kind in removal.ALL}
-    refused = []
+    rejected = []
     for left in orphans:
         if left.kind == INSTANCE:
             continue
@@ -98,6 +98,6 @@ def remove(
                 drop(logs.delete_log_group, logGroupName=left.id)
             else:
                 by_name[left.kind].remove(ec2, left.resource)
-        except Refused as why:
-            refused.append(f"{left.kind} {left.id}: {why}")
-    return refused
+        except Rejected as why:
+            rejected.append(f"{left.kind} {left.id}: {why}")
+    return rejected

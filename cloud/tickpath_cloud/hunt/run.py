@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.hunt.decide import (
     Action,
     Decide,
@@ -29,7 +29,7 @@ from tickpath_cloud.hunt.state import Event, State
 from tickpath_cloud.journal import Journal
 
 
-class NoCapacity(Refused):
+class NoCapacity(Rejected):
     """The zone has no such instance now; another type or market may do."""
 
 
@@ -151,8 +151,8 @@ class Runner:
         about = {"arm": action.arm, "type": candidate.type, "market": candidate.market}
         try:
             made = self.cloud.launch(state.settings, action)
-        except NoCapacity as refused:
-            return {"event": "no-capacity", **about, "code": refused.code}
+        except NoCapacity as rejected:
+            return {"event": "no-capacity", **about, "code": rejected.code}
         return {
             "event": "launched", **about, "instance": made.instance, "group": made.group,
             "zone": made.zone, "price": str(candidate.price),

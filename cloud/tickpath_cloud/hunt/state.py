@@ -104,12 +104,12 @@ class State:
         return self.ended_cost + running + fee(self.settings.region_fee, now - self.began)
 
     def candidate(self, arm: Arm) -> Candidate | None:
-        """The next way to launch it; passes over what refused several arms of its zone."""
+        """The next way to launch it; passes over what AWS rejected for several arms of its zone."""
         zone = self.zone_of(arm)
         markets = placement.markets(self.settings.placement(arm.name)[0])
         for candidate in self.settings.candidates[arm.tried :]:
-            refused = self.no_capacity.get((zone, candidate.type, candidate.market), 0)
-            if candidate.market in markets and refused < 3:
+            rejected = self.no_capacity.get((zone, candidate.type, candidate.market), 0)
+            if candidate.market in markets and rejected < 3:
                 return candidate
             arm.tried += 1
         return None

@@ -168,7 +168,7 @@ def check(config: Config, matrix: Matrix, plan: list[Cell], known: dict[str, Fea
     )
 
 
-def refusal(matrix: Matrix, cell: Cell, known: Features) -> str:
+def rejection(matrix: Matrix, cell: Cell, known: Features) -> str:
     """Why a cell can't be measured at all."""
     if matrix.ena[cell.ena].get("express") and not known.ena_express:
         return f"{cell.type} has no ENA Express"

@@ -32,7 +32,7 @@ from tickpath_cloud.matrix.cells import (
     features,
     is_host,
     of_cell,
-    refusal,
+    rejection,
 )
 from tickpath_cloud.records import parse_record
 
@@ -139,7 +139,7 @@ class Measuring:
 
     def _launch(self, row: Row) -> dict[str, Change]:
         cell = row.cell
-        if why := refusal(self.matrix, cell, row.features):
+        if why := rejection(self.matrix, cell, row.features):
             return {cell.name: {"why": why}}
         zone = self.cloud.subnets()[0]["AvailabilityZoneId"]
         kind = placement.HOST if is_host(cell.placement) else cell.placement
@@ -155,8 +155,8 @@ class Measuring:
             for second, name in enumerate(self._hosts_of(cell.name)):
                 place = self._place(cell, second)
                 self.cloud.launch(settings, Launch(name, candidate, zone, 0, kind, place))
-        except NoCapacity as refused:
-            return {cell.name: {"why": str(refused)}}
+        except NoCapacity as rejected:
+            return {cell.name: {"why": str(rejected)}}
         return {}
 
     def _place(self, cell: Cell, second: int) -> int:

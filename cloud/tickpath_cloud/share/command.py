@@ -139,7 +139,7 @@ def _reconciled(file: Path) -> str:
 
 
 def _repeat(file: Path, seconds: float) -> int:
-    """Between two rounds other verbs have the audit. What AWS refuses now is tried again."""
+    """Between two rounds other verbs have the audit. What AWS rejects now is tried again."""
     if not EVERY_SECONDS_MIN <= seconds <= EVERY_SECONDS_MAX:  # not a number, too
         raise CloudError(f"--every {seconds:g}: wait {EVERY_SECONDS_MIN} s or more, at most a day")
     said = ""

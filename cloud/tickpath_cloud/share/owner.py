@@ -13,7 +13,7 @@ from typing import Any
 from tickpath_cloud import columns, tags
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import read, settings_of
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.share import reconcile
 from tickpath_cloud.share.network import cidrs
 from tickpath_cloud.share.offer import Offer, allocate, check_free
@@ -257,8 +257,8 @@ class Owner:
                     Strategy="cluster",
                     TagSpecifications=[{"ResourceType": "placement-group", "Tags": spec}],
                 )["PlacementGroup"]  # fmt: skip
-            except Refused as refused:
-                if refused.code != "InvalidPlacementGroup.Duplicate":
+            except Rejected as rejected:
+                if rejected.code != "InvalidPlacementGroup.Duplicate":
                     raise
                 return self._group()
         if found["Strategy"] != "cluster":
@@ -320,8 +320,8 @@ class Owner:
         if group is not None and tags.value(group, reconcile.GRANT):
             try:
                 call(self.ec2.delete_placement_group, GroupName=group["GroupName"])
-            except Refused as refused:
-                if refused.code != "InvalidPlacementGroup.InUse":
+            except Rejected as rejected:
+                if rejected.code != "InvalidPlacementGroup.InUse":
                     raise
                 used = ": instances are in it"
         return self.leftovers(used)

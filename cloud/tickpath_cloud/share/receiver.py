@@ -19,7 +19,7 @@ from tickpath_cloud import images, removal, tags
 from tickpath_cloud.aws import call, client, pages
 from tickpath_cloud.config import read, settings_of
 from tickpath_cloud.ec2 import launch
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.instances import (
     UNLISTED_SECONDS,
     end,
@@ -178,21 +178,21 @@ class Receiver:
                 arn = invitation["resourceShareInvitationArn"]
                 try:
                     call(self.ram.accept_resource_share_invitation, resourceShareInvitationArn=arn)
-                except Refused as refused:
-                    if "AlreadyAccepted" not in refused.code:
+                except Rejected as rejected:
+                    if "AlreadyAccepted" not in rejected.code:
                         raise
 
     def _wait_for_group(self) -> None:
         """AWS shows it a while after the invitation was accepted."""
         try:
             call(self.ec2.describe_placement_groups, GroupIds=[self.offer.group])
-        except Refused as refused:
-            if refused.code != "InvalidPlacementGroup.Unknown":
+        except Rejected as rejected:
+            if rejected.code != "InvalidPlacementGroup.Unknown":
                 raise
             raise CloudError(
                 f"placement group {self.offer.group} is not shared with this account: the grant "
                 "was revoked or has expired, or its invitation (7 days) has; ask the owner"
-            ) from refused
+            ) from rejected
 
     def zone(self) -> str:
         """The name that the group's zone has in this account."""
@@ -227,7 +227,7 @@ class Receiver:
         )["CapacityReservation"]["CapacityReservationId"]  # fmt: skip
 
     def instances(self) -> list[dict]:
-        """Those in the shared group, as AWS lists them. It may reject a filter by a group's id."""
+        """Instances in the shared group, as AWS lists them: a filter by a group's id may fail."""
         found = instances(self.ec2, of_hunt(self.name))
         return [instance for instance in found if self._in_group(instance["Placement"])]
 

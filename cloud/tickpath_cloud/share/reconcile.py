@@ -151,7 +151,7 @@ class Reconciler:
         grant, why = self._judge(peering)
         if peering["Status"]["Code"] in PENDING:
             if grant is None:
-                self._refuse(peering, why)
+                self._reject(peering, why)
                 return
             self._accept(peering, grant)
             # The request may have changed before it was accepted.
@@ -198,7 +198,7 @@ class Reconciler:
             about=_about(peering, grant),
         )  # fmt: skip
 
-    def _refuse(self, peering: dict, why: str) -> None:
+    def _reject(self, peering: dict, why: str) -> None:
         self._do(
             "refused", self.ec2.reject_vpc_peering_connection,
             VpcPeeringConnectionId=peering["VpcPeeringConnectionId"],

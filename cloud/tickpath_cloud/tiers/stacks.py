@@ -14,7 +14,7 @@ from typing import Any
 
 from tickpath_cloud import instances, tags
 from tickpath_cloud.aws import call, client
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.errors import CloudError, Rejected
 from tickpath_cloud.money import cost, dollars, fee
 from tickpath_cloud.placement import DEDICATED, HOST
 from tickpath_cloud.prices import DEDICATED_FEE, an_hour, hourly, on_demand_price
@@ -210,8 +210,8 @@ class Stacks:
                 Tags=[{"Key": tags.HUNT, "Value": name}, {"Key": tags.EXPIRES, "Value": expires}],
                 OnFailure="DELETE",
             )["StackId"]  # fmt: skip
-        except Refused as refused:
-            if refused.code != "AlreadyExistsException":
+        except Rejected as rejected:
+            if rejected.code != "AlreadyExistsException":
                 raise
         return self._wait(name, "CREATE_COMPLETE")
 

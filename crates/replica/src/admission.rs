@@ -17,7 +17,7 @@ pub struct Own<'a> {
 
 /// Why a follower rejects a primary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum Rejection {
     /// The primary is from an earlier term: another one has taken over.
     #[error("the follower has followed term {own}, this primary has term {given}")]
     Fenced {
@@ -45,31 +45,31 @@ pub enum Refusal {
     NoRoom,
 }
 
-impl Refusal {
+impl Rejection {
     /// Whether the primary must stop for good.
     pub fn is_fenced(&self) -> bool {
-        matches!(self, Refusal::Fenced { .. })
+        matches!(self, Rejection::Fenced { .. })
     }
 }
 
 /// Decides whether a follower takes a primary.
 ///
 /// # Errors
-/// [`Refusal`].
-pub fn admit(own: Own<'_>, hello: &Hello) -> Result<(), Refusal> {
+/// [`Rejection`].
+pub fn admit(own: Own<'_>, hello: &Hello) -> Result<(), Rejection> {
     if own.log.is_some_and(|log| log != hello.log) {
-        return Err(Refusal::OtherLog);
+        return Err(Rejection::OtherLog);
     }
-    let Some(given) = hello.terms.last() else { return Err(Refusal::OtherLog) };
+    let Some(given) = hello.terms.last() else { return Err(Rejection::OtherLog) };
     if let Some(last) = own.terms.last() {
         let is_same = (last.term, last.primary) == (given.term, given.primary);
         if last.term > given.term || (last.term == given.term && !is_same) {
-            return Err(Refusal::Fenced { own: last.term, given: given.term });
+            return Err(Rejection::Fenced { own: last.term, given: given.term });
         }
     }
     let equal = equal_up_to(own.terms, &hello.terms);
     match own.next > equal {
-        true => Err(Refusal::Diverged { equal, next: own.next }),
+        true => Err(Rejection::Diverged { equal, next: own.next }),
         false => Ok(()),
     }
 }

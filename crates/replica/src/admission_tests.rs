@@ -20,7 +20,7 @@ fn term(term: u64, primary: u64, first: u64) -> Term {
     Term { term, primary, first }
 }
 
-fn decide(own: &[Term], next: u64, given: &[Term]) -> Result<(), Refusal> {
+fn decide(own: &[Term], next: u64, given: &[Term]) -> Result<(), Rejection> {
     let log = log(100);
     let hello = Hello { silence_ms: 1, is_sync: true, written: 0, log, terms: given.to_vec() };
     admit(Own { log: Some(log), terms: own, next }, &hello)
@@ -39,10 +39,10 @@ fn a_follower_takes_its_primary_again_and_a_later_term() {
 
 #[test]
 fn a_primary_of_an_earlier_term_is_fenced() {
-    let fenced = Err(Refusal::Fenced { own: 2, given: 1 });
+    let fenced = Err(Rejection::Fenced { own: 2, given: 1 });
     assert_eq!(decide(&[A, term(2, 20, 700)], 700, &[A]), fenced);
     // Both call themselves the second one; the follower has taken the other.
-    let fenced = Err(Refusal::Fenced { own: 2, given: 2 });
+    let fenced = Err(Rejection::Fenced { own: 2, given: 2 });
     assert_eq!(decide(&[A, term(2, 20, 700)], 700, &[A, term(2, 21, 700)]), fenced);
 }
 
@@ -51,7 +51,7 @@ fn a_primary_of_an_earlier_term_is_fenced() {
 fn a_log_with_other_records_is_rejected() {
     let promoted = [A, term(2, 20, 700)];
     decide(&[A], 700, &promoted).unwrap();
-    let diverged = |equal, next| Err(Refusal::Diverged { equal, next });
+    let diverged = |equal, next| Err(Rejection::Diverged { equal, next });
     assert_eq!(decide(&[A], 701, &promoted), diverged(700, 701));
     // It was started as a primary once more, and then lost to a later one.
     let own = [A, term(2, 21, 650)];
@@ -68,5 +68,5 @@ fn a_log_with_other_records_is_rejected() {
 fn another_log_is_rejected() {
     let hello = Hello { silence_ms: 1, is_sync: true, written: 0, log: log(100), terms: vec![A] };
     let own = Own { log: Some(log(200)), terms: &[], next: 0 };
-    assert_eq!(admit(own, &hello), Err(Refusal::OtherLog));
+    assert_eq!(admit(own, &hello), Err(Rejection::OtherLog));
 }

@@ -81,7 +81,7 @@ fn answer(socket: TcpStream, directory: &Path, tls: Option<&Acceptor>) -> io::Re
         match frames.next_frame() {
             Ok(Some(Frame::Hello(hello))) => break reply(directory, &hello)?,
             Ok(Some(_)) => return Err(io::ErrorKind::InvalidData.into()),
-            Err(error) => break refusal(false, &error.to_string()),
+            Err(error) => break rejection(false, &error.to_string()),
             Ok(None) => match (&stream).read(&mut bytes)? {
                 0 => return Ok(()),
                 n => frames.push(&bytes[..n]),
@@ -91,22 +91,22 @@ fn answer(socket: TcpStream, directory: &Path, tls: Option<&Acceptor>) -> io::Re
     (&stream).write_all(&reply)
 }
 
-/// The refusal of a primary.
+/// The rejection of a primary.
 fn reply(directory: &Path, hello: &Hello) -> io::Result<Vec<u8>> {
     let terms = term::read(directory).map_err(io::Error::other)?;
     let log = LogName::of(directory).map_err(io::Error::other)?;
     // Only terms matter: no record is taken here.
     let judged = admit(Own { log, terms: &terms, next: 0 }, hello);
     let (is_fenced, why) = match judged {
-        Err(refusal) => (refusal.is_fenced(), refusal.to_string()),
+        Err(rejection) => (rejection.is_fenced(), rejection.to_string()),
         // The new primary's term is not in the file yet, or it is itself out of date.
         Ok(()) => (false, "the follower was promoted: it is an exchange now".to_owned()),
     };
-    Ok(refusal(is_fenced, &why))
+    Ok(rejection(is_fenced, &why))
 }
 
-fn refusal(is_fenced: bool, why: &str) -> Vec<u8> {
+fn rejection(is_fenced: bool, why: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    Frame::Refused { is_fenced, why }.encode(&mut out);
+    Frame::Rejected { is_fenced, why }.encode(&mut out);
     out
 }

@@ -43,7 +43,7 @@ pub struct FollowCounts {
     /// Connections that were accepted.
     pub connections: u64,
     /// Primaries that were rejected.
-    pub refused: u64,
+    pub rejected: u64,
     /// Why the standby takes over; `None`: it does not.
     pub promotion: Option<Promotion>,
 }
@@ -212,8 +212,8 @@ impl Follower<'_> {
         if let EndError::Session(SessionError::Store(error)) = why {
             return Err(error);
         }
-        let is_refused = matches!(why, EndError::Session(SessionError::Refused(_)));
-        self.counts.refused += u64::from(is_refused);
+        let is_rejected = matches!(why, EndError::Session(SessionError::Rejected(_)));
+        self.counts.rejected += u64::from(is_rejected);
         (self.report)(&FollowEvent::Ended(peer, &why.to_string()));
         Ok(())
     }

@@ -37,7 +37,7 @@ pub enum Frame<'a> {
     },
     /// The follower rejects the primary, or something that it has sent. Keep this frame as it is in
     /// later versions: it tells the ends of different versions that they are.
-    Refused {
+    Rejected {
         /// Whether another primary has taken over, so that this one must stop.
         is_fenced: bool,
         /// Why, for the operator.
@@ -110,7 +110,7 @@ pub enum FrameError {
 
 const HELLO: u8 = 1;
 const WELCOME: u8 = 2;
-const REFUSED: u8 = 3;
+const REJECTED: u8 = 3;
 const REGISTER: u8 = 4;
 const RECORDS: u8 = 5;
 const HEARTBEAT: u8 = 6;
@@ -125,8 +125,8 @@ impl Frame<'_> {
         match self {
             Frame::Hello(hello) => hello.encode(out),
             Frame::Welcome { next } => number(out, WELCOME, *next),
-            Frame::Refused { is_fenced, why } => {
-                out.extend_from_slice(&[REFUSED, u8::from(*is_fenced)]);
+            Frame::Rejected { is_fenced, why } => {
+                out.extend_from_slice(&[REJECTED, u8::from(*is_fenced)]);
                 out.extend_from_slice(why.as_bytes());
             }
             Frame::Register { offset, is_whole, bytes } => {
@@ -245,10 +245,10 @@ fn decode(body: &[u8]) -> Result<Frame<'_>, FrameError> {
     match *kind {
         HELLO => Hello::decode(rest).map(Frame::Hello),
         WELCOME => last_word(rest).map(|next| Frame::Welcome { next }),
-        REFUSED => {
+        REJECTED => {
             let (is_fenced, why) = flag(rest)?;
             let why = std::str::from_utf8(why).map_err(|_| FrameError::Invalid("reason"))?;
-            Ok(Frame::Refused { is_fenced, why })
+            Ok(Frame::Rejected { is_fenced, why })
         }
         REGISTER => {
             let (offset, rest) = word(rest)?;

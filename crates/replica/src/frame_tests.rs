@@ -7,7 +7,7 @@ fn frames() -> Vec<Vec<u8>> {
     let contents = [[7; CONTENT_BYTES], [9; CONTENT_BYTES]];
     let all = [
         Frame::Welcome { next: 5 },
-        Frame::Refused { is_fenced: true, why: "because" },
+        Frame::Rejected { is_fenced: true, why: "because" },
         Frame::Register { offset: 3, is_whole: false, bytes: b"\"a\"\n" },
         Frame::Records { first: 77, contents: &contents },
         Frame::Heartbeat,
@@ -80,7 +80,7 @@ fn impossible_frames_are_rejected() {
         (vec![0xff; 8], FrameError::Length(u32::MAX as usize)),
         (framed(&[99]), FrameError::Invalid("kind")),
         (framed(&[ACK, 1]), FrameError::Invalid("length")),
-        (framed(&[REFUSED, 2]), FrameError::Invalid("flag")),
+        (framed(&[REJECTED, 2]), FrameError::Invalid("flag")),
         (framed(&[RECORDS, 0, 0, 0, 0, 0, 0, 0, 0]), FrameError::Invalid("number of records")),
         (framed(&overflow), FrameError::Invalid("number of records")),
         (framed(&later), FrameError::Version(VERSION + 1)),

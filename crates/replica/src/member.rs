@@ -192,7 +192,7 @@ impl Member {
         match taken {
             Ok(()) => return Ok(()),
             Err(SessionError::Store(error)) => return Err(error),
-            Err(SessionError::Frame(_) | SessionError::Refused(_)) => {}
+            Err(SessionError::Frame(_) | SessionError::Rejected(_)) => {}
         }
         if is_followed {
             self.followed = None;

@@ -6,7 +6,7 @@
 //! its register are not set back meanwhile: the directory is a copy of some moment at any time, and
 //! may be promoted.
 
-use crate::admission::{Own, Refusal, admit};
+use crate::admission::{Own, Rejection, admit};
 use crate::frame::{FrameError, Hello};
 use crate::session::{AdmitError, Store, StoreError};
 use crate::store::DirectoryStore;
@@ -132,7 +132,7 @@ impl Store for ReplayedStore {
         self.disk.begin(hello.log)?;
         let is_later = last_number(&hello.terms) > last_number(&self.disk.terms()?);
         if is_later && !self.disk.save_terms(&hello.terms)? {
-            return Err(failed(Refusal::NoRoom).into());
+            return Err(failed(Rejection::NoRoom).into());
         }
         let (log, terms, next) = (Some(hello.log), hello.terms.clone(), self.place.next);
         self.place = Place { log, terms, next, register: Vec::new(), register_is_whole: false };

@@ -1,6 +1,6 @@
 //! A follower's end of one connection, without I/O: bytes in, bytes out, a [`Store`].
 
-use crate::admission::Refusal;
+use crate::admission::Rejection;
 use crate::frame::{Frame, FrameError, Frames, Hello};
 use journal::CONTENT_BYTES;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub trait Store {
     /// it needs next; all before it are durable.
     ///
     /// # Errors
-    /// The refusal; or the store has failed.
+    /// The rejection; or the store has failed.
     fn admit(&mut self, hello: &Hello) -> Result<u64, AdmitError>;
 
     /// Takes bytes of the register of accounts; offset 0 begins it anew. It counts once it is
@@ -50,7 +50,7 @@ pub struct StoreError(pub String);
 pub enum AdmitError {
     /// It rejects it.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Rejected(#[from] Rejection),
     /// It has failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -64,7 +64,7 @@ pub enum SessionError {
     Frame(#[from] FrameError),
     /// The primary was rejected; the reply says so.
     #[error(transparent)]
-    Refused(Refusal),
+    Rejected(Rejection),
     /// The store has failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -149,7 +149,7 @@ impl Session {
         let taken = self.take_frames(store, out);
         if let Err(SessionError::Frame(error)) = &taken {
             // The primary's operator needs to know it, too.
-            Frame::Refused { is_fenced: false, why: &error.to_string() }.encode(out);
+            Frame::Rejected { is_fenced: false, why: &error.to_string() }.encode(out);
         }
         taken
     }
@@ -199,10 +199,10 @@ fn admit(hello: &Hello, store: &mut impl Store, out: &mut Vec<u8>) -> Result<u64
             Frame::Welcome { next }.encode(out);
             Ok(next)
         }
-        Err(AdmitError::Refused(refusal)) => {
-            let why = refusal.to_string();
-            Frame::Refused { is_fenced: refusal.is_fenced(), why: &why }.encode(out);
-            Err(SessionError::Refused(refusal))
+        Err(AdmitError::Rejected(rejection)) => {
+            let why = rejection.to_string();
+            Frame::Rejected { is_fenced: rejection.is_fenced(), why: &why }.encode(out);
+            Err(SessionError::Rejected(rejection))
         }
         Err(AdmitError::Store(error)) => Err(error.into()),
     }

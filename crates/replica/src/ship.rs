@@ -84,7 +84,7 @@ enum ShipError {
     #[error("the follower's answer is invalid: {0}")]
     Frame(#[from] FrameError),
     #[error("the follower rejects this primary: {0}")]
-    Refused(String),
+    Rejected(String),
     #[error("{0}")]
     Fenced(String),
     #[error("cannot read the log for the follower: {0}")]
@@ -93,10 +93,10 @@ enum ShipError {
     Terms(#[from] TermsError),
 }
 
-fn refused(is_fenced: bool, why: &str) -> ShipError {
+fn rejected(is_fenced: bool, why: &str) -> ShipError {
     match is_fenced {
         true => ShipError::Fenced(why.to_owned()),
-        false => ShipError::Refused(why.to_owned()),
+        false => ShipError::Rejected(why.to_owned()),
     }
 }
 
@@ -271,7 +271,7 @@ impl Shared {
             stream.shut_down();
             match (listening.join(), shipped) {
                 // Said before the connection broke.
-                (Ok(Err(error @ (ShipError::Refused(_) | ShipError::Fenced(_)))), _) => Err(error),
+                (Ok(Err(error @ (ShipError::Rejected(_) | ShipError::Fenced(_)))), _) => Err(error),
                 (_, Err(error)) => Err(error),
                 (Ok(Err(error)), _) if !self.is_over() => Err(error),
                 _ => Ok(()),
@@ -308,7 +308,7 @@ impl Shared {
         let next = loop {
             match frames.next_frame()? {
                 Some(Frame::Welcome { next }) => break next,
-                Some(Frame::Refused { is_fenced, why }) => return Err(refused(is_fenced, why)),
+                Some(Frame::Rejected { is_fenced, why }) => return Err(rejected(is_fenced, why)),
                 Some(_) => return Err(FrameError::Invalid("place before the welcome").into()),
                 None if self.is_over() || deadline.left().is_zero() => {
                     return Err(io::Error::from(io::ErrorKind::TimedOut).into());
@@ -379,7 +379,7 @@ impl Shared {
             while let Some(frame) = frames.next_frame()? {
                 let durable = match frame {
                     Frame::Ack { durable } => durable,
-                    Frame::Refused { is_fenced, why } => return Err(refused(is_fenced, why)),
+                    Frame::Rejected { is_fenced, why } => return Err(rejected(is_fenced, why)),
                     _ => return Err(FrameError::Invalid("kind of reply").into()),
                 };
                 if durable > self.shipping.written() {

@@ -1,6 +1,6 @@
 //! A follower's store: a directory that opens as a journal of the exchange.
 
-use crate::admission::{Own, Refusal, admit};
+use crate::admission::{Own, Rejection, admit};
 use crate::frame::{FrameError, Hello};
 use crate::publish::publish;
 use crate::register;
@@ -132,7 +132,7 @@ impl Store for DirectoryStore {
         admit(Own { log: self.log(), terms: &terms, next: self.next_sequence() }, hello)?;
         self.begin(hello.log)?;
         if terms != hello.terms && !self.save_terms(&hello.terms)? {
-            return Err(Refusal::NoRoom.into());
+            return Err(Rejection::NoRoom.into());
         }
         self.register = Register::default();
         Ok(self.next_sequence())

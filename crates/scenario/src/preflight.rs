@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_larger_than_the_disk_is_refused_before_anything_runs() {
+    fn a_record_larger_than_the_disk_is_rejected_before_anything_runs() {
         let out = tempfile::tempdir().unwrap();
         let sets = ["runs=1000", "seconds=2592000"];
         let conduct = conduct("order-to-ack", &sets, &out.path().join("a/b"));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_is_refused() {
+    fn a_place_that_cannot_be_written_is_rejected() {
         let here = tempfile::tempdir().unwrap();
         // Nothing can be below a file, whoever asks.
         let file = here.path().join("file");

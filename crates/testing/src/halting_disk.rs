@@ -54,7 +54,7 @@ impl HaltingDisk {
     /// afterwards even if the test has ended.
     ///
     /// # Panics
-    /// If the kernel refuses it.
+    /// If the kernel rejects it.
     pub fn halt(&self, time: Duration) -> Halted {
         let run = r#"fsfreeze -f "$1" && echo halted; sleep "$2"; fsfreeze -u "$1""#;
         let mut child = Command::new("sh")

@@ -5,13 +5,13 @@ use std::process::Command;
 
 use crate::{Need, child, skipped};
 
-/// Printed once the file systems are there: without it they were refused.
+/// Printed once the file systems are there: without it the kernel rejected them.
 const MARK: &str = "its mounts are there";
 
 /// Starts the program again for `test`, in these namespaces, after the line of shell `mount`, which
 /// gets the empty directory `place` as `$1` and `word` as `$2`. The child finds `place` in
-/// `variable`. Returns whether it ran; a child that was refused, or can't be started at all, counts
-/// as a skipped test.
+/// `variable`. Returns whether it ran; a child whose namespaces or mounts are rejected, or that
+/// can't be started at all, counts as a skipped test.
 ///
 /// # Panics
 /// If the child fails; the message has what it printed.

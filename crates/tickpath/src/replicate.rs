@@ -210,8 +210,8 @@ pub(crate) fn tell_room(path: &Path, stop: &Arc<AtomicBool>) -> Box<TellRoom> {
 
 /// The last line of a follower.
 pub(crate) fn last_line(store: &DirectoryStore, counts: FollowCounts) -> Value {
-    let FollowCounts { connections, refused, .. } = counts;
-    json!({ "records": store.next_sequence(), "connections": connections, "refused": refused })
+    let FollowCounts { connections, rejected, .. } = counts;
+    json!({ "records": store.next_sequence(), "connections": connections, "refused": rejected })
 }
 
 pub(crate) fn tell_followed(event: &FollowEvent<'_>) {

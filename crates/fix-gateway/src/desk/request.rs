@@ -1,6 +1,6 @@
 //! From a message of the client to a request of the exchange.
 
-use super::market::{ListRequest, MarketDataRequest, Refusal, Securities};
+use super::market::{ListRequest, MarketDataRequest, Rejection, Securities};
 use super::status::Question;
 use fix::message::Message;
 use fix::tag::{DELIVERY_RESPONSE_NS, DELIVERY_TICK};
@@ -17,7 +17,7 @@ pub(super) enum Request<'a> {
     Replace(Replace<'a>),
     Status { id: ClientId, question: Box<Question> },
     MassCancel { id: ClientId, symbol: Option<&'a str>, side: Option<Side>, kind: char },
-    MarketData(std::result::Result<MarketDataRequest, (String, Refusal)>),
+    MarketData(std::result::Result<MarketDataRequest, (String, Rejection)>),
     SecurityList(ListRequest),
 }
 

@@ -130,7 +130,7 @@ fn an_exchange_fails_only_where_a_standby_can_go_on() {
 }
 
 #[test]
-fn a_key_of_another_kind_is_refused() {
+fn a_key_of_another_kind_is_rejected() {
     let complaint =
         |name: &str, set: &str| Scenario::find(name, &[set.to_owned()]).unwrap_err().to_string();
     expect![[r#"--set exchange.start=false: there is no "exchange" in exchange.start. There are: about, hiccup_seconds, ipc, kind, load, name, runs, seconds, subject, warm_up_seconds"#]]

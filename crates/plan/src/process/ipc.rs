@@ -20,7 +20,7 @@ pub const MESSAGE: &str = "message";
 pub struct IpcPlan {
     /// Name of the subject, for messages.
     pub subject: String,
-    /// Which structure; a client refuses what it doesn't know.
+    /// Which structure; a client rejects one that it doesn't know.
     pub structure: String,
     /// Length of every message.
     pub message_bytes: usize,

@@ -292,5 +292,5 @@ fn pieces_that_are_not_of_the_followed_connection_are_dropped() {
     let mut frames = Frames::default();
     frames.push(reply);
     let told = frames.next_frame().unwrap();
-    assert!(matches!(told, Some(Frame::Refused { is_fenced: true, .. })), "{told:?}");
+    assert!(matches!(told, Some(Frame::Rejected { is_fenced: true, .. })), "{told:?}");
 }

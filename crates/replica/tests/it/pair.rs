@@ -109,7 +109,7 @@ fn an_old_primary_is_fenced() {
     assert!(why.to_string().contains("term 2"), "{why}");
     assert_eq!(old.appender.try_append(&input(53)), Err(AppendError::Failed));
     assert_eq!(old.appender.acknowledged(), 50);
-    assert_eq!(third.end().refused, 1);
+    assert_eq!(third.end().rejected, 1);
     assert_eq!(inputs(&c), (0..60).collect::<Vec<u64>>());
     drop(old);
 
@@ -125,7 +125,7 @@ fn an_old_primary_is_fenced() {
             break follower.end();
         }
     };
-    assert!(counts.refused > 0);
+    assert!(counts.rejected > 0);
     assert_eq!(inputs(&a).len(), 53);
 }
 
@@ -172,5 +172,5 @@ fn an_old_primary_is_answered_while_a_new_one_is_followed() {
     new.wait("the follower", |appender| appender.acknowledged() == 15);
     assert_eq!(new.shipper.connections(), 1);
     assert_eq!(new.end(), (15, 15));
-    assert_eq!(third.end().refused, 1);
+    assert_eq!(third.end().rejected, 1);
 }

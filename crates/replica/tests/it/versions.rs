@@ -42,7 +42,7 @@ fn answer(address: SocketAddr, bytes: &[u8]) -> String {
     stream.read_to_end(&mut all).unwrap();
     frames.push(&all);
     match frames.next_frame().unwrap() {
-        Some(Frame::Refused { is_fenced: false, why }) => why.to_owned(),
+        Some(Frame::Rejected { is_fenced: false, why }) => why.to_owned(),
         other => panic!("{other:?}"),
     }
 }
@@ -113,8 +113,8 @@ fn told_by(answers: &[Frame<'_>]) -> String {
 
 #[test]
 fn a_primary_says_why_a_follower_of_another_version_rejects_it() {
-    let refused = Frame::Refused { is_fenced: false, why: "unknown record" };
-    for answers in [vec![refused.clone()], vec![Frame::Welcome { next: 0 }, refused]] {
+    let rejected = Frame::Rejected { is_fenced: false, why: "unknown record" };
+    for answers in [vec![rejected.clone()], vec![Frame::Welcome { next: 0 }, rejected]] {
         let told = told_by(&answers);
         assert_eq!(told, "the follower rejects this primary: unknown record");
     }

@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_rates_or_refused(text in "[0-9kM.,e+ -]{0,20}") {
+    fn any_text_is_rates_or_rejected(text in "[0-9kM.,e+ -]{0,20}") {
         if let Ok(Rates::List(rates)) = text.parse() {
             prop_assert!(rates.windows(2).all(|two| two[0] < two[1]));
             prop_assert!(rates.iter().all(|rate| (0.0..=RATE_PER_SECOND_MAX).contains(rate)));
@@ -103,7 +103,7 @@ fn a_sweep_makes_three_runs_unless_told() {
 }
 
 #[test]
-fn what_can_not_be_swept_is_refused_before_anything_is_measured() {
+fn what_can_not_be_swept_is_rejected_before_anything_is_measured() {
     let refused_with = |name: &str, sets: &[&str], steps: u32, objective: &str| {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let sweep = Sweep {

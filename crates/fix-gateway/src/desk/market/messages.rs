@@ -1,7 +1,7 @@
 //! Messages of market data: snapshots, increments, rejects.
 
 use super::book::{Action, Applied, Book, Entry};
-use super::request::{Kind, Refusal};
+use super::request::{Kind, Rejection};
 use super::{Market, Subscription, of};
 use crate::desk::Desk;
 use crate::desk::report::put_decimal;
@@ -167,7 +167,7 @@ impl Desk {
     pub(super) fn market_data_reject(
         &mut self,
         id: &str,
-        (reason, text): Refusal,
+        (reason, text): Rejection,
         now: Now,
     ) -> io::Result<()> {
         self.send("Y", now, |body| {

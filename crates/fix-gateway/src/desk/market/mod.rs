@@ -20,7 +20,7 @@ use super::Desk;
 use crate::link::put_frame;
 use book::Book;
 use fix::session::Now;
-pub(crate) use request::Refusal;
+pub(crate) use request::Rejection;
 use request::{DUPLICATE_ID, Kind, NO_ROOM, Types};
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -128,21 +128,21 @@ impl Desk {
     /// Answers a MarketDataRequest, or begins to.
     pub(super) fn market_data_request(
         &mut self,
-        request: Result<MarketDataRequest, (String, Refusal)>,
+        request: Result<MarketDataRequest, (String, Rejection)>,
         now: Now,
     ) -> io::Result<()> {
         let request = match request {
             Ok(request) => request,
-            Err((id, refusal)) => return self.market_data_reject(&id, refusal, now),
+            Err((id, rejection)) => return self.market_data_reject(&id, rejection, now),
         };
         let id = request.id.clone();
         match self.market_data_changed(request) {
             Ok(()) => self.send_market_data(now),
-            Err(refusal) => self.market_data_reject(&id, refusal, now),
+            Err(rejection) => self.market_data_reject(&id, rejection, now),
         }
     }
 
-    fn market_data_changed(&mut self, request: MarketDataRequest) -> Result<(), Refusal> {
+    fn market_data_changed(&mut self, request: MarketDataRequest) -> Result<(), Rejection> {
         let MarketDataRequest { id, kind, depth, types, is_stamped, symbols } = request;
         let market = &mut self.market;
         let is_known = market.subscriptions.iter().any(|one| one.id == id);

@@ -39,7 +39,7 @@ pub(crate) struct MarketDataRequest {
 }
 
 /// Why a request is rejected: MDReqRejReason (281), if FIX has one for it, and Text.
-pub(crate) type Refusal = (Option<char>, String);
+pub(crate) type Rejection = (Option<char>, String);
 
 pub(super) const UNKNOWN_SYMBOL: Option<char> = Some('0');
 pub(super) const DUPLICATE_ID: Option<char> = Some('1');
@@ -49,15 +49,15 @@ const BAD_UPDATE_TYPE: Option<char> = Some('6');
 const BAD_AGGREGATION: Option<char> = Some('7');
 
 impl MarketDataRequest {
-    /// Reads a message that the dictionary has checked. With a refusal also its MDReqID.
+    /// Reads a message that the dictionary has checked. With a rejection also its MDReqID.
     pub fn of(
         message: Message<'_>,
         securities: &Securities,
-    ) -> Result<MarketDataRequest, (String, Refusal)> {
+    ) -> Result<MarketDataRequest, (String, Rejection)> {
         let id = message.text(262).unwrap_or_default().to_owned();
         match read(message, securities, &id) {
             Ok(request) => Ok(request),
-            Err(refusal) => Err((id, refusal)),
+            Err(rejection) => Err((id, rejection)),
         }
     }
 }
@@ -66,7 +66,7 @@ fn read(
     message: Message<'_>,
     securities: &Securities,
     id: &str,
-) -> Result<MarketDataRequest, Refusal> {
+) -> Result<MarketDataRequest, Rejection> {
     let of_tag = |tag: u32| {
         let fields = message.fields().iter().filter(move |field| field.tag == tag);
         fields.map(move |field| message.value(*field))

@@ -31,7 +31,7 @@ pub enum Answer {
     /// The order is there already, or it is not there.
     Rejected,
     /// Nothing is executed now.
-    Refused,
+    Unavailable,
 }
 
 /// A request and its answer; `None`: it may have been executed, or will be, or never.
@@ -52,7 +52,7 @@ impl Specification for Book {
 
     fn apply((request, answer): &Call, orders: &Orders) -> (bool, Orders) {
         let mut next = orders.clone();
-        if *answer == Some(Answer::Refused) {
+        if *answer == Some(Answer::Unavailable) {
             return (true, next);
         }
         let right = carry_out(*request, &mut next);
@@ -166,7 +166,7 @@ mod tests {
             (Place(1), Some(Booked)),
             (Place(1), Some(Rejected)),
             (Place(2), Some(Booked)),
-            (Place(3), Some(Refused)),
+            (Place(3), Some(Unavailable)),
             (Status(3), Some(Rejected)),
             (Cancel(1), Some(Cancelled)),
             (Cancel(1), Some(Rejected)),

@@ -135,7 +135,7 @@ impl Trader {
             let call = self.shared.recording.begin(request);
             let answer = self.ask(&mut client, request)?;
             self.shared.recording.end(call, answer);
-            if answer == Answer::Refused {
+            if answer == Answer::Unavailable {
                 // Without a standby nothing is executed: the other member may be the exchange.
                 return Err(io::ErrorKind::Unsupported.into());
             }
@@ -230,7 +230,7 @@ fn read(request: Request, told: &Value) -> Option<(Answer, Option<u64>)> {
         (_, "REJECTED" | "ERROR") => {
             let reason = told["reason"].as_str()?;
             match reason.contains("journal") || reason.contains("follower") {
-                true => Answer::Refused,
+                true => Answer::Unavailable,
                 false => Answer::Rejected,
             }
         }
