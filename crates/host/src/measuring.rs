@@ -42,7 +42,7 @@ pub struct Measuring<'a> {
 pub enum Report<'a> {
     /// An interval of the recording has ended.
     Interval(&'a Interval),
-    /// The thread's own account of a second, from [`Reporter::tell`].
+    /// The thread's own report of a second, from [`Reporter::tell`].
     Second(Second),
 }
 

@@ -171,14 +171,14 @@ impl DisturbanceCollector {
         done
     }
 
-    /// Attributes the events of the last [`DisturbanceCollector::during`]. The account of the same
-    /// time names the measured thread of each core, whose own work is no disturbance.
-    pub fn attribute(&mut self, account: &OccupancyResult) {
+    /// Attributes the events of the last [`DisturbanceCollector::during`]. The `occupancy` of the
+    /// same time names the measured thread of each core, whose own work is no disturbance.
+    pub fn attribute(&mut self, occupancy: &OccupancyResult) {
         let Some(Pending { whose, anchors, start_unix_seconds, measured }) = self.pending.take()
         else {
             return;
         };
-        let thread = |core| account.cores.iter().find(|one| one.core == core)?.thread;
+        let thread = |core| occupancy.cores.iter().find(|one| one.core == core)?.thread;
         let Some(trace) = &mut self.trace else { return };
         let cores: Vec<usize> = trace.cores().collect();
         let own: Vec<Option<i32>> = cores.iter().map(|core| thread(*core)).collect();
@@ -189,9 +189,9 @@ impl DisturbanceCollector {
             self.attribution.events_lost += told.lost;
             let part = match (&measured, own) {
                 // A subject that does not use the core is not disturbed there.
-                (Ok(_), None) if account.missing.is_empty() => continue,
+                (Ok(_), None) if occupancy.missing.is_empty() => continue,
                 (Ok(_), None) => {
-                    self.miss(&whose, &account.missing);
+                    self.miss(&whose, &occupancy.missing);
                     continue;
                 }
                 (Ok(part), Some(_)) => *part,

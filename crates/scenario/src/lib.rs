@@ -7,7 +7,7 @@
 //!   run          site -> stage -> one run -> one entrant -> record
 //!     kind         how the processes of each kind run, and its rules: a file or folder each
 //!     launch       starts and ends one exchange and one client
-//!     evidence     results, latencies and the account of the cores that a run leaves
+//!     evidence     results, latencies and the occupancy of the cores that a run leaves
 //!   disturbance  evidence                          -> the disturbed share of each series
 //!   assemble     evidence                          -> RunRecord; `validity`, `advice`
 //!   experiment   treatments, interleaved           -> pairs of records

@@ -1,4 +1,4 @@
-//! The disturbed share of each series, from the account of the measured cores, the idle looks and
+//! The disturbed share of each series, from the occupancy of the measured cores, the idle looks and
 //! the pacer's lateness. docs/METHODOLOGY.md derives the formulas.
 
 pub(crate) mod largest;

@@ -11,23 +11,23 @@ pub(crate) struct Idle {
     seconds: f64,
     /// Lengths of the gaps between two looks, ns, sorted.
     gaps_ns: Vec<u64>,
-    /// Number and total time, s, of the gaps in which other threads ran. The account of a run
+    /// Number and total time, s, of the gaps in which other threads ran. The occupancy of a run
     /// counts those separately.
     preempted: u64,
     preempted_seconds: f64,
 }
 
 impl Idle {
-    /// From the meter's gaps and the account of the same time. If the meter could not keep all
+    /// From the meter's gaps and the occupancy of the same time. If the meter could not keep all
     /// gaps, the look ends with the last one that it kept.
-    pub(crate) fn of(seen: &MeterResult, accounted: &OccupancyResult) -> Idle {
+    pub(crate) fn of(seen: &MeterResult, occupancy: &OccupancyResult) -> Idle {
         let end_ns = match seen.gaps.last() {
             Some(last) if seen.gaps_not_kept() > 0 => last.end_ns,
             _ => seen.end_ns,
         };
         let mut gaps_ns: Vec<u64> = seen.gaps.iter().map(|gap| gap.length_ns()).collect();
         gaps_ns.sort_unstable();
-        let on_core = accounted.cores.iter().find(|core| core.core == seen.core);
+        let on_core = occupancy.cores.iter().find(|core| core.core == seen.core);
         let windows = on_core.map_or(&[][..], |core| &core.windows);
         Idle {
             core: seen.core,

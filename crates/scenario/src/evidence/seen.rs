@@ -54,13 +54,13 @@ impl EntrantDisturbance {
 
     /// Selects the measured part of `subject`, by its log.
     pub(crate) fn of(
-        accounted: &OccupancyResult,
+        occupancy: &OccupancyResult,
         hlog: &Path,
         subject: &str,
         paces: Option<usize>,
     ) -> EntrantDisturbance {
-        if !accounted.missing.is_empty() {
-            return EntrantDisturbance::unknown(&accounted.missing);
+        if !occupancy.missing.is_empty() {
+            return EntrantDisturbance::unknown(&occupancy.missing);
         }
         let part = File::open(hlog)
             .map_err(|error| format!("the log can't be read: {error}"))
@@ -69,10 +69,10 @@ impl EntrantDisturbance {
             Ok(part) => part,
             Err(why) => return EntrantDisturbance::unknown(&why),
         };
-        // Distance between the log's clock and the account's; both run at the same rate for a run.
+        // Distance between the log's clock and the kernel's; both run at the same rate for a run.
         let ahead_ns = wall_ns() as f64 - monotonic_ns() as f64;
         let (from_ns, to_ns) = (from * 1e9 - ahead_ns, to * 1e9 - ahead_ns);
-        if let Some(outside) = outside(accounted, from_ns, to_ns) {
+        if let Some(outside) = outside(occupancy, from_ns, to_ns) {
             return EntrantDisturbance::unknown(&outside);
         }
         let (from_ns, to_ns) = (from_ns.max(0.0) as u64, to_ns.max(0.0) as u64);
@@ -98,8 +98,8 @@ impl EntrantDisturbance {
                 let (length, longest) = (taken.ns as f64 / 1e9, taken.longest_ns as f64 / 1e9);
                 seen.windows += taken.windows;
                 seen.away_seconds += length;
-                let name = format!("thread.{}", accounted.names.of(number));
-                let is_own = accounted.names.is_own(number);
+                let name = format!("thread.{}", occupancy.names.of(number));
+                let is_own = occupancy.names.is_own(number);
                 let taker = Taker { name, is_own };
                 seen.by.insert(taker, (taken.windows, length, longest));
             }
@@ -107,22 +107,22 @@ impl EntrantDisturbance {
         };
         EntrantDisturbance {
             seconds,
-            cores: accounted.cores.iter().map(core).collect(),
+            cores: occupancy.cores.iter().map(core).collect(),
             ..EntrantDisturbance::default()
         }
     }
 }
 
-/// Why the account does not cover the measured part; `None` if it does. Without this, a part at
+/// Why the occupancy does not cover the measured part; `None` if it does. Without this, a part at
 /// any other time would count as undisturbed.
-fn outside(accounted: &OccupancyResult, from_ns: f64, to_ns: f64) -> Option<String> {
-    let (start_ns, end_ns) = accounted.span_ns;
+fn outside(occupancy: &OccupancyResult, from_ns: f64, to_ns: f64) -> Option<String> {
+    let (start_ns, end_ns) = occupancy.span_ns;
     let before = start_ns as f64 - from_ns;
     let after = to_ns - end_ns as f64;
     let outside_ns = before.max(after);
     (outside_ns > ROUNDING_NS).then(|| {
         format!(
-            "the log's times begin {:.3} s before or end {:.3} s after the account of the cores; \
+            "the log's times begin {:.3} s before or end {:.3} s after the occupancy of the cores; \
              a client writes the times that clients/CONTRACT.md names",
             before.max(0.0) / 1e9,
             after.max(0.0) / 1e9
@@ -134,12 +134,12 @@ fn outside(accounted: &OccupancyResult, from_ns: f64, to_ns: f64) -> Option<Stri
 mod tests {
     use super::*;
 
-    /// A log of `header` and one interval of a second, seen over an account of 10 s around now.
+    /// A log of `header` and one interval of a second, seen over an occupancy of 10 s around now.
     fn seen(log: impl Fn(f64) -> String) -> EntrantDisturbance {
         let (wall, monotonic_ns) = (wall_ns() as f64 / 1e9, monotonic_ns());
         let around = 5_000_000_000;
         let core = CoreOccupancy { core: 1, ..CoreOccupancy::default() };
-        let account = OccupancyResult {
+        let occupancy = OccupancyResult {
             cores: vec![core],
             span_ns: (monotonic_ns.saturating_sub(around), monotonic_ns + around),
             ..OccupancyResult::default()
@@ -147,10 +147,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let hlog = directory.path().join("001.hlog");
         std::fs::write(&hlog, log(wall)).unwrap();
-        EntrantDisturbance::of(&account, &hlog, "java", None)
+        EntrantDisturbance::of(&occupancy, &hlog, "java", None)
     }
 
-    /// Such a log's part once lay outside the account, its disturbed share was 0, and the record
+    /// Such a log's part once lay outside the occupancy, its disturbed share was 0, and the record
     /// held.
     #[test]
     fn a_part_outside_the_account_is_not_judged() {

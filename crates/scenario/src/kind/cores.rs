@@ -29,7 +29,7 @@ impl Runner for Cores {
         _lengths: Option<Lengths>,
         _observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.account.is_measured(rustix::process::getpid());
+        launch.occupancy.is_measured(rustix::process::getpid());
         measure(launch).map(Outcome::from)
     }
 

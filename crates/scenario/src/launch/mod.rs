@@ -65,8 +65,8 @@ pub(crate) struct Launch<'a> {
     /// Which run, from 1.
     pub number: u32,
     pub entrant: &'a Entrant,
-    /// The account of the measured cores; it must know the measured processes.
-    pub account: &'a Occupancy,
+    /// The occupancy of the measured cores; it must know the measured processes.
+    pub occupancy: &'a Occupancy,
     /// The clock of this process.
     pub clock: Clock,
     /// The namespaces of both ends, unless they share a network.
@@ -292,7 +292,7 @@ impl Launch<'_> {
         };
         let process =
             started.map_err(|error| self.failed(format!("it can't be started: {error}")))?;
-        self.account.is_measured(process.pid());
+        self.occupancy.is_measured(process.pid());
         self.interrupt.watch(&[process.pid()]);
         let wrapper = Some(&self.entrant.wrapper).filter(|wrapper| !wrapper.is_empty());
         let stack = wrapper.map(|wrapper| wrapper::stack(wrapper, process.pid()));

@@ -89,7 +89,7 @@ impl Launch<'_> {
         };
         match started {
             Ok(process) => {
-                self.account.is_measured(process.pid());
+                self.occupancy.is_measured(process.pid());
                 Ok(Starting { process, who, stderr })
             }
             Err(error) => {

@@ -31,7 +31,7 @@ pub(crate) fn part(
     let runner = kind::runner(conduct.scenario.kind);
     let mut parted = Parted { available: Vec::new(), unavailable: Vec::new() };
     for entrant in entrants {
-        let account = Occupancy::start(&[]);
+        let occupancy = Occupancy::start(&[]);
         let launch = Launch {
             conduct,
             placed: &site.placed,
@@ -39,7 +39,7 @@ pub(crate) fn part(
             interrupt,
             number: TRIAL,
             entrant: &entrant,
-            account: &account,
+            occupancy: &occupancy,
             clock: site.clock,
             networks: site.networks.as_ref(),
         };

@@ -1,4 +1,4 @@
-//! One entrant in one run: its processes, under the account of its cores.
+//! One entrant in one run: its processes, while the occupancy of its cores is recorded.
 
 use crate::conduct::ConductError;
 use crate::conduct::Entrant;
@@ -19,7 +19,7 @@ impl Stage<'_, '_> {
         entrant: &Entrant,
         lengths: Option<Lengths>,
     ) -> Result<SubjectResult, ConductError> {
-        let account = Occupancy::start(&self.cores(entrant));
+        let occupancy = Occupancy::start(&self.cores(entrant));
         let launch = Launch {
             conduct: self.conduct,
             placed: &self.site.placed,
@@ -27,7 +27,7 @@ impl Stage<'_, '_> {
             interrupt: self.interrupt,
             number,
             entrant,
-            account: &account,
+            occupancy: &occupancy,
             clock: self.site.clock,
             networks: self.site.networks.as_ref(),
         };
@@ -35,9 +35,9 @@ impl Stage<'_, '_> {
         let mut observer = Observer { teller: &mut self.teller, beside: self.beside.as_mut() };
         let outcome = runner.run(&launch, lengths, &mut observer);
         let asked = runner.asked(&launch);
-        let accounted = account.finish();
+        let occupancy = occupancy.finish();
         if let Some(beside) = &mut self.beside {
-            beside.attribute(&accounted);
+            beside.attribute(&occupancy);
         }
         let Outcome { result, exchange, taking, exact, moments } = outcome?;
         let scenario = &self.conduct.scenario;
@@ -54,11 +54,11 @@ impl Stage<'_, '_> {
                 let samples = files::samples(&self.site.path, number as usize, &entrant.name);
                 // A run that broke off may have left none; it is void.
                 let samples = record::tick::samples::read(&samples).unwrap_or_default();
-                exact::of_ticks(&samples, &accounted, moments)
+                exact::of_ticks(&samples, &occupancy, moments)
             });
             EntrantDisturbance {
                 exact,
-                ..EntrantDisturbance::of(&accounted, &hlog, &entrant.name, runner.pacer(entrant))
+                ..EntrantDisturbance::of(&occupancy, &hlog, &entrant.name, runner.pacer(entrant))
             }
         };
         let planned = scenario.messages(self.conduct.phases(entrant).1);
@@ -75,7 +75,7 @@ impl Stage<'_, '_> {
         })
     }
 
-    /// The cores of the account.
+    /// The cores whose occupancy is recorded.
     fn cores(&self, entrant: &Entrant) -> Vec<usize> {
         let mut cores = self.site.placed.exchange.clone();
         cores.extend(&entrant.cores);

@@ -213,15 +213,15 @@ impl<'a, 's> Stage<'a, 's> {
             return Ok(Default::default());
         }
         self.teller.hiccup(look.seconds);
-        let account = Occupancy::start(&look.cores);
-        account.is_measured(rustix::process::getpid());
+        let occupancy = Occupancy::start(&look.cores);
+        occupancy.is_measured(rustix::process::getpid());
         let stop = self.interrupt.flag();
         let seen = match &mut self.beside {
             None => hiccup::look(&look, self.site.clock, stop)?,
             Some(beside) => beside.hiccup(&look, self.site.clock, stop)?,
         };
-        let accounted = account.finish();
-        let idle = seen.iter().map(|one| Idle::of(one, &accounted)).collect();
+        let occupancy = occupancy.finish();
+        let idle = seen.iter().map(|one| Idle::of(one, &occupancy)).collect();
         Ok((seen, idle))
     }
 

@@ -211,7 +211,7 @@ pub(crate) fn write_log(
             rest.split_at(rest.partition_point(|sample| sent(sample) < end_ns).max(1));
         rest = later;
         // The last one ends with its last sample: whether the cores were disturbed after it is not
-        // known, since the account of the cores ends with the run.
+        // known, since the occupancy of the cores ends with the run.
         let end_ns = match (rest, now) {
             ([], [.., last]) => end_ns.min(sent(last) + 1),
             _ => end_ns,

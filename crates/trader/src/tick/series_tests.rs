@@ -234,7 +234,7 @@ proptest! {
 }
 
 /// Regression: the last interval was a whole second, so that it ended up to a second after the run
-/// and its account of the cores, and the ticks were not judged.
+/// and its occupancy of the cores, and the ticks were not judged.
 #[test]
 fn the_last_interval_ends_with_its_last_sample() {
     let sent = |ns: u64| with(&[(Point::Sent, ns)]);

@@ -67,7 +67,7 @@ impl Runner for FanOut {
             order.name().clone_into(&mut run.order);
         }
         match (replicated, result.load.fan_out.first_mut()) {
-            (Ok(replicated), Some(run)) => account(run, &replicated),
+            (Ok(replicated), Some(run)) => add_counts(run, &replicated),
             (Ok(_), None) => {}
             (Err(why), _) => result.fail(why),
         }
@@ -182,7 +182,7 @@ fn client(
 }
 
 /// Adds the replicator's counts.
-fn account(run: &mut FanOutRun, replicated: &Replicated) {
+fn add_counts(run: &mut FanOutRun, replicated: &Replicated) {
     let rows = replicated.subscribers.iter().chain(&replicated.former);
     run.replicated = Some(replicated.received);
     run.dropped_before = replicated.receive_dropped;

@@ -146,7 +146,7 @@ impl Passage<'_> {
         let command = self.0.command_or("ipc-bench");
         let mut process = Process::start_to_tell(command, &format!("{line}\n"), file, patience)
             .map_err(|error| self.0.failed(format!("it can't be started: {error}")))?;
-        self.0.account.is_measured(process.pid());
+        self.0.occupancy.is_measured(process.pid());
         let running = others.iter().map(|one| &one.process).chain([&process]);
         self.0.interrupt.watch(&running.map(Process::pid).collect::<Vec<_>>());
         let ready = process.line().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The share of disturbed ticks, from the stamps of each tick and the account of both cores.
+//! The share of disturbed ticks, from the stamps of each tick and the occupancy of both cores.
 
 use crate::evidence::moment::{Moment, on_clock};
 use ipc_bench::judge::{DisturbedShares, FAULT_NS};
@@ -9,20 +9,20 @@ use stats::touch::Touch;
 use std::collections::BTreeMap;
 
 /// The share of the ticks in each series, by its name and kind, that met a window or a fault, or
-/// that waited behind one that did. The two moments enclose the run. Empty if the account is not
+/// that waited behind one that did. The two moments enclose the run. Empty if the occupancy is not
 /// exact: then the sums are all there is.
 pub(crate) fn of_ticks(
     samples: &[Sample],
-    accounted: &OccupancyResult,
+    occupancy: &OccupancyResult,
     (start, end): (Moment, Moment),
 ) -> BTreeMap<String, DisturbedShares> {
-    if !accounted.cores.iter().all(CoreOccupancy::is_exact) {
+    if !occupancy.cores.iter().all(CoreOccupancy::is_exact) {
         return BTreeMap::new();
     }
     let on = |ns| on_clock(start, end, ns);
-    let windows = accounted.cores.iter().flat_map(|core| &core.windows);
+    let windows = occupancy.cores.iter().flat_map(|core| &core.windows);
     let windows: Vec<(u64, u64)> = windows.map(|one| (on(one.start_ns), on(one.end_ns))).collect();
-    let faults = accounted.cores.iter().flat_map(|core| &core.faults);
+    let faults = occupancy.cores.iter().flat_map(|core| &core.faults);
     let faults: Vec<(u64, u64)> = faults.map(|ns| (on(*ns), on(*ns) + FAULT_NS)).collect();
     let (windows, faults) = (Touch::new(windows), Touch::new(faults));
     let next = |from: Point| STAGES.get(from as usize + 1).map_or(Point::Replied, |next| next.from);
@@ -80,9 +80,9 @@ mod tests {
             faults: vec![91_250],
             ..CoreOccupancy::default()
         };
-        let accounted = OccupancyResult { cores: vec![core], ..OccupancyResult::default() };
+        let occupancy = OccupancyResult { cores: vec![core], ..OccupancyResult::default() };
         let moment = |ns| Moment { clock_ns: 1_000_000_000 + ns, monotonic_ns: ns };
-        let found = of_ticks(&samples, &accounted, (moment(0), moment(20_000_000)));
+        let found = of_ticks(&samples, &occupancy, (moment(0), moment(20_000_000)));
         let expected = DisturbedShares { preempted: 0.001, faulted: 0.001 };
         assert_eq!(found["tick_to_ack.response"], expected);
         assert_eq!(found["network_in.stage"], DisturbedShares { preempted: 0.001, faulted: 0.0 });
@@ -93,11 +93,11 @@ mod tests {
 
     #[test]
     fn what_was_not_stamped_is_not_known() {
-        let accounted = OccupancyResult::default();
+        let occupancy = OccupancyResult::default();
         let moment = Moment { clock_ns: 0, monotonic_ns: 0 };
         let mut sample = Sample { number: 1, stamps: [5; record::tick::POINTS] };
         sample.stamps[Point::GatewayIn as usize] = 0;
-        let found = of_ticks(&[sample], &accounted, (moment, moment));
+        let found = of_ticks(&[sample], &occupancy, (moment, moment));
         assert!(!found.contains_key("tick_to_gateway.response"));
         assert!(found.contains_key("tick_to_trade.service"));
     }
