@@ -32,7 +32,7 @@ const TCP_HEADER_BYTES: usize = 20;
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// That of an IPv4 group: its last 23 bits behind 01:00:5e (RFC 1112, section 6.4).
+    /// Address of an IPv4 group: its last 23 bits after 01:00:5e (RFC 1112, section 6.4).
     pub fn of_group(group: Ipv4Addr) -> Mac {
         let [_, second, third, fourth] = group.octets();
         Mac([0x01, 0x00, 0x5e, second & 0x7f, third, fourth])

@@ -24,7 +24,7 @@ const ROUNDS: [(i32, u64); 2] = [(30, 0xBF58_476D_1CE4_E5B9), (27, 0x94D0_49BB_1
 pub struct LossCounts {
     /// IPv4 packets that came, with the dropped ones.
     pub packets: u64,
-    /// Those of them that were dropped.
+    /// Packets that were dropped.
     pub dropped: u64,
 }
 

@@ -12,8 +12,8 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes that go there and back. Over `net_af_packet` the kernel's come joined to frames of up to
-/// 64 KB.
+/// Bytes that go there and back. Over `net_af_packet` the kernel merges its segments into frames of
+/// up to 64 KB.
 const BYTES: usize = 4 << 20;
 
 /// Polls until `done` has something.

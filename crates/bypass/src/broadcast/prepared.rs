@@ -24,7 +24,7 @@ pub struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Sums it up, once for all its copies.
+    /// Computes the checksum once, for all copies.
     pub fn new(bytes: &'a [u8]) -> Content<'a> {
         Content { bytes, sum: data(bytes) }
     }
@@ -43,7 +43,7 @@ impl<'a> Content<'a> {
 /// The headers to one receiver.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// Those of an empty datagram.
+    /// Headers of an empty datagram.
     headers: [u8; UDP_HEADERS_BYTES],
     /// Sums of its words, as far as a checksum covers them.
     ip_sum: u16,

@@ -153,7 +153,7 @@ fn a_checksum_of_a_wire_stays_right() {
     assert_eq!(broadcast.received().unwrap().0, 300);
 }
 
-/// Those that stay get everything, whoever leaves before them, and a free place is given again.
+/// Receivers that stay get everything, whoever leaves before them. A free place is given again.
 #[test]
 fn a_receiver_that_left_gets_nothing_more() {
     let Some(mut bench) = bench() else { return };
