@@ -20,7 +20,7 @@ _describe_route_tables = EC2Backend.describe_route_tables
 
 
 def shared(self: EC2Backend) -> list[Subnet]:
-    """Those of other accounts that this account may use."""
+    """Subnets of other accounts that this account may use."""
     return [
         _get_subnet(_of(self, owner), arn.partition(":subnet/")[2])
         for owner, arn in WORLD.ram.shared_with(self.account_id)

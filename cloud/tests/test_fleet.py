@@ -82,7 +82,7 @@ def test_the_report_has_a_line_for_every_host():
 
 
 def test_records_that_are_here_are_not_measured_again(tmp_path):
-    """Those of a host that has ended since, too; the binaries are compared as ever."""
+    """Records of a host that has ended since, too; the binaries are compared as ever."""
     results = tmp_path / "run" / "results"
     results.mkdir(parents=True)
     pooled = {"count": 100, "p50": 1_000, "p99": None}

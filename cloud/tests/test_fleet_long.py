@@ -27,7 +27,7 @@ def test_a_long_run_survives_its_connection(hosts, tmp_path):
     held = {"cut": {"ansible_host": hosts.address("cut")}}
     inventory = tmp_path / "inventory.json"
     asked = variables(hosts, held)
-    # As of a run that may take longer than an hour; asked more often, for a test.
+    # Detached, as for a run that may take longer than an hour; polled more often, for a test.
     asked["all"]["vars"] |= {"tickpath_fleet_detached": True, "tickpath_fleet_poll_seconds": 1}
     inventory.write_text(json.dumps(asked))
     cut = []

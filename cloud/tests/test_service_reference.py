@@ -52,7 +52,7 @@ def kinds(service, action):
 
 
 def named(statement):
-    """Kinds of resources in a statement; none: it is for all."""
+    """Kinds of resources that a statement names; empty if it covers all resources."""
     held = (
         statement["Resource"]
         if isinstance(statement["Resource"], list)

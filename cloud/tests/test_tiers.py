@@ -110,7 +110,7 @@ def test_a_stack_needs_its_parameters(world, capsys):
 
 @pytest.mark.parametrize("name", sorted({*names()} - {"way-back"}))  # it makes no host
 def test_hosts_of_templates_require_imdsv2(name):
-    """Those of the exchange and of the appliance took IMDSv1, too."""
+    """The hosts of the exchange and of the appliance took IMDSv1, too."""
     resources = re.split(r"\n  (?=\w+:\n)", (TEMPLATES / f"{name}.yaml").read_text())
     launches = [r for r in resources if "AWS::EC2::LaunchTemplate" in r]
     assert all("MetadataOptions: {HttpTokens: required}" in launch for launch in launches)

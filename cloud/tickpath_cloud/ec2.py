@@ -157,7 +157,7 @@ class Ec2:
         return asked
 
     def _subnets_for(self, action: Launch, asked: dict[str, Any]) -> list[dict]:
-        """Those of the asked zone first; of a host's zone alone."""
+        """Subnets, first of the asked zone; of a dedicated host's zone only."""
         if "GroupId" in asked:
             return self.subnets()
         if (known := asked.get("HostId")) is not None:
@@ -350,7 +350,7 @@ class Ec2:
         return to_end(self.ec2, filters, recent)
 
     def end(self, ids: list[str]) -> None:
-        """And waits until they have ended: until then their groups are in use."""
+        """Ends instances and waits: until they have ended, their groups are in use."""
         end(self.ec2, ids)
         wait_until_ended(self.ec2, ids)
         self.launches.ended(ids)

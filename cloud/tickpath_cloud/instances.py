@@ -24,7 +24,7 @@ def of_hunt(hunt: str) -> list[Any]:
 
 
 def instances(ec2: EC2Client, filters: list[dict]) -> list[dict]:
-    """Those that still exist."""
+    """Instances that still exist."""
     live = [*filters, {"Name": "instance-state-name", "Values": LIVE}]
     found = pages(ec2, "describe_instances", "Reservations", Filters=live)
     return [instance for reservation in found for instance in reservation["Instances"]]
@@ -51,7 +51,7 @@ def wait_until_running(ec2: EC2Client, ids: list[str]) -> list[str]:
 
 
 def to_end(ec2: EC2Client, filters: list[dict], recent: list[str]) -> list[str]:
-    """Those listed, and those launched so recently that AWS may not list them yet."""
+    """Listed instances, and ones launched so recently that AWS may not list them yet."""
     listed = [instance["InstanceId"] for instance in instances(ec2, filters)]
     unlisted = [known for known in recent if known not in listed]
     gone = ended(ec2, unlisted)

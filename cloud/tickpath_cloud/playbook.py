@@ -197,7 +197,7 @@ def signals_restored() -> Iterator[None]:
 def environment(
     directory: Path, sockets: str, collections: Path | None, mark: str
 ) -> dict[str, str]:
-    """On top of this process's own."""
+    """Variables to add to this process's environment."""
     options = [
         "ControlMaster=auto", "ControlPersist=60s", "StrictHostKeyChecking=accept-new",
         # A kept connection to an instance that died would wait for minutes.

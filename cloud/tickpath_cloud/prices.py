@@ -36,7 +36,7 @@ _VOLUME_USAGE = {"io1": "EBS:VolumeUsage.piops", "standard": "EBS:VolumeUsage"}
 
 
 def volume_item(kind: str) -> Item:
-    """A GB of it; AWS's price is by the month."""
+    """The item of one GB; AWS prices it per month."""
     usage = _VOLUME_USAGE.get(kind, f"EBS:VolumeUsage.{kind}")
     return Item(f"{kind} volume", "AmazonEC2", "volumeApiName", kind, usage)
 

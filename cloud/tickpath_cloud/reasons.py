@@ -105,7 +105,7 @@ TABLE = {
     ),
     "Unsupported": _NOT_HERE,
     "VolumeTypeNotAvailableInZone": _NOT_HERE,
-    # The token is of this subnet: a request elsewhere has another.
+    # A client token is bound to one subnet; a retry elsewhere uses another token.
     "IdempotentInstanceTerminated": _same(
         Then.NEXT_ZONE, "the instance of this request has ended already"
     ),

@@ -31,7 +31,7 @@ class Kind:
     more: tuple[tuple[str, list[str]], ...] = ()  # arguments: AWS lists what others publish, too
 
     def find(self, ec2: EC2Client, hunt: str | None = None) -> list[dict]:
-        """Those of one hunt, or of all."""
+        """Resources of one hunt, or of all."""
         alive = [{"Name": self.alive[0], "Values": self.alive[1]}] if self.alive else []
         tagged = (of_hunt(hunt) if hunt else OURS) if self.tag_filters else []
         found = pages(ec2, self.operation, self.key, Filters=[*tagged, *alive], **dict(self.more))

@@ -59,7 +59,7 @@ LOG_GROUPS = "/tickpath"  # their names begin so
 
 
 def log_groups(logs: CloudWatchLogsClient, now: float) -> list[Left]:
-    """Those with our name and tag. Audits of reconcilers are their stacks', and stay."""
+    """Log groups with our name and tag. Audits of reconcilers are their stacks', and stay."""
     found = []
     named = pages(logs, "describe_log_groups", "logGroups", logGroupNamePrefix=LOG_GROUPS)
     for group in named:

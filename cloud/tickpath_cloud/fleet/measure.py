@@ -80,7 +80,7 @@ class Line:
 
 
 def load(directory: Path) -> Settings:
-    """Those of the run in that directory."""
+    """Reads the settings of the run in that directory."""
     file = directory / SETTINGS
     try:
         held: dict[str, Any] = json.loads(file.read_text())

@@ -33,7 +33,7 @@ class Hidden:
 
 
 def hidden(known: dict[tuple[int, int], Ways], distance: NDArray[np.float64]) -> list[Hidden]:
-    """Those with a tenth of a round trip or more; hosts with clocks that exclude it are left out.
+    """Hosts with a tenth of a round trip or more, unless their clocks exclude it.
 
     Such a host looks like a shifted clock. Each pair bounds it for both its hosts, by the
     difference that it shows and the error of the clocks, which counts in both directions.
@@ -54,7 +54,7 @@ def hidden(known: dict[tuple[int, int], Ways], distance: NDArray[np.float64]) ->
 def asymmetric(
     known: dict[tuple[int, int], Ways], closed: Closure | None, distance: NDArray[np.float64]
 ) -> list[Asymmetric]:
-    """Those that both of the pair's measurements show; the largest first."""
+    """Asymmetries that both of the pair's measurements show; the largest first."""
     found = []
     for a, b in known:
         if a > b or (b, a) not in known:

@@ -46,7 +46,7 @@ class Service:
         ]
 
     def accept(self, account: str) -> list[Connection]:
-        """Those of this account that wait; nobody else's. May be repeated."""
+        """Accepts waiting connections of this account, of no other one. May be repeated."""
         waiting = [c for c in self.connections() if (c.account, c.state) == (account, PENDING)]
         if waiting:
             answer = call(

@@ -51,7 +51,7 @@ def names() -> list[str]:
 
 
 def template(name: str, hosts: int = 1, multicast: str = "") -> str:
-    """`hosts` and `multicast` are of the template `hosts` alone."""
+    """Only the template `hosts` takes `hosts` and `multicast`."""
     hosts_of.check_count(name, hosts, multicast)
     text = (TEMPLATES / f"{name}.yaml").read_text()
     if name == hosts_of.TEMPLATE:
@@ -232,7 +232,7 @@ class Stacks:
         )
 
     def find(self) -> list[Stack]:
-        """Those of `tiers`, by their tag."""
+        """Stacks of `tiers`, by their tag."""
         paginator = self.api.get_paginator("describe_stacks")
         found = call(lambda: [s for page in paginator.paginate() for s in page["Stacks"]])
         ours = (self._stack(s) for s in found if tags.value(s, tags.EXPIRES))

@@ -72,8 +72,8 @@ impl Schedule {
     /// [`Arrival::Burst`] only, `seed` for [`Arrival::Poisson`] only.
     ///
     /// # Panics
-    /// If the rate or the burst is out of range, or for an arrival whose times are made before
-    /// ([`Schedule::at_times`]): the scenario was checked.
+    /// If the rate or the burst is out of range, or if `arrival` needs times that are made before
+    /// (use [`Schedule::at_times`]). The checks of a scenario exclude both.
     pub fn new(rate_per_second: f64, arrival: Arrival, burst: u64, seed: u64) -> Schedule {
         assert!(rate_per_second > 0.0 && rate_per_second <= RATE_PER_SECOND_MAX);
         assert!(burst >= 1);

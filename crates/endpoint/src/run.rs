@@ -219,8 +219,8 @@ impl<'a> Probing<'a> {
         Ok(Probing { plan, tools, routes, turn, named, follower, notes, number, pace })
     }
 
-    /// Those of all addresses together, segments of stamped pings, then two of each address, if
-    /// there are several.
+    /// Series of all addresses together, segments of stamped pings, then two series of each
+    /// address, if there are several.
     fn series(&self) -> Vec<Series> {
         let own = |route: &Route| {
             let name = |series: usize| series_of(SERIES[series], route.address.ip()).into();

@@ -35,8 +35,8 @@ pub struct Recovery {
     pub inputs: u64,
     /// Clients' orders that are still open.
     pub client_orders: usize,
-    /// Those of them without a client id in the journal, which an earlier version wrote. Each now
-    /// has its `order_id` as its client id.
+    /// Open orders without a client id in the journal, which an earlier version wrote. Each now has
+    /// its `order_id` as its client id.
     pub orders_without_client_id: usize,
     /// Description of the bytes after the last complete record, which were cut.
     pub cut: Option<String>,

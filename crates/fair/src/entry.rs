@@ -24,7 +24,7 @@ pub struct EntryHold {
 pub struct EntryCounts {
     /// Messages that were released.
     pub released: u64,
-    /// Those of them with an earlier stamp than one that was released before.
+    /// Released messages with an earlier stamp than one that was released before.
     pub overtaken: u64,
     /// The most by which such a stamp was earlier, ns.
     pub overtaken_ns_max: u64,

@@ -199,7 +199,7 @@ impl Subscribers {
         self.now[at].counts.failure.get_or_insert_with(why);
     }
 
-    /// Those that get copies now.
+    /// Subscribers that get copies now.
     pub fn all(&self) -> &[Subscriber] {
         &self.now
     }

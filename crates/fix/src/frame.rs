@@ -18,7 +18,7 @@ const TRAILER_BYTES: usize = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Garbled {
     /// The bytes do not begin with BeginString and BodyLength.
-    #[error("a message begins with 8=FIX and 9=, then its body")]
+    #[error("this is no FIX message: it must begin with 8=FIX… and 9=LENGTH")]
     Prefix,
     /// BodyLength does not lead to the CheckSum.
     #[error("BodyLength (9) does not lead to the field CheckSum (10)")]

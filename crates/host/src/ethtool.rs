@@ -120,7 +120,7 @@ pub fn get(nic: &str, name: &str) -> io::Result<Option<u32>> {
 /// Sets an attribute and keeps the others of its structure.
 ///
 /// # Errors
-/// Those of the driver: EOPNOTSUPP, EINVAL, EPERM.
+/// Errors of the driver: EOPNOTSUPP, EINVAL, EPERM.
 pub fn set(nic: &str, name: &str, value: u32) -> io::Result<()> {
     if TOLD.contains(&name) {
         return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));

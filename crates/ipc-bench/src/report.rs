@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientReport {
-    /// All was sent, and all came that could.
+    /// Everything was sent, and every message arrived that could.
     pub complete: bool,
-    /// Why not, one sentence each.
+    /// Why it is incomplete, one sentence each.
     pub failures: Vec<String>,
     /// Messages of the measured part that were sent.
     pub sent: u64,

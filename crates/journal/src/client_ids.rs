@@ -212,7 +212,7 @@ impl ClientIds {
         self.cancel_on_disconnect.iter().copied()
     }
 
-    /// How far the exchange's own orders are.
+    /// Progress of the exchange's own orders.
     #[must_use]
     pub fn own_commands(&self) -> OwnCommands {
         self.own_commands

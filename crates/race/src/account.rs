@@ -20,7 +20,7 @@ pub struct Account {
     pub lots_taken: u64,
     /// Lots that traded while they rested.
     pub lots_made: u64,
-    /// Those of `lots_made` whose price the fair value had passed when they traded.
+    /// Made lots whose price the fair value had passed when they traded.
     pub lots_picked_off: u64,
     /// Orders that traded on arrival, at least in part.
     pub orders_taken: u64,

@@ -11,11 +11,11 @@ use serde::Serialize;
 pub struct StaticLatency {
     /// Added to each of the others; a run has no such part.
     pub base_latency_nanos: u64,
-    /// That of a new order.
+    /// Latency of a new order.
     pub insert_latency_nanos: u64,
-    /// That of a change.
+    /// Latency of a change.
     pub update_latency_nanos: u64,
-    /// That of a cancel.
+    /// Latency of a cancel.
     pub cancel_latency_nanos: u64,
 }
 

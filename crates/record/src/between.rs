@@ -68,7 +68,7 @@ pub struct OffsetBracket {
     pub width_ns_max: u64,
     /// Windows, within each of which the drift is steady enough for one set of clock lines.
     pub windows: u64,
-    /// Those among them whose probes contradict the bound of the drift.
+    /// Windows whose probes contradict the bound of the drift.
     pub windows_contradicted: u64,
     /// Steps of either clock that the probes showed.
     pub steps: u64,

@@ -26,7 +26,7 @@ pub struct CodecTime {
 }
 
 impl CodecTime {
-    /// That of one part; `None` without runs.
+    /// The time of one part; `None` without runs.
     pub fn of(runs: &[CodecRun], part: fn(&CodecRun) -> u64) -> Option<CodecTime> {
         let values: Vec<u64> = runs.iter().map(part).collect();
         let ns = |ps: u64| ps as f64 / 1e3;

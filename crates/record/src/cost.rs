@@ -24,7 +24,7 @@ pub struct Processor {
 }
 
 impl Processor {
-    /// That of two runs together.
+    /// The processor time of two runs together.
     fn and(mut self, other: &Processor) -> Processor {
         self.client_ns = self.client_ns.saturating_add(other.client_ns);
         self.exchange_ns =
@@ -35,7 +35,7 @@ impl Processor {
         self
     }
 
-    /// That of all loads; `None` if one lacks it.
+    /// The processor time of all loads; `None` if one lacks it.
     pub(crate) fn of_all(loads: &[Load]) -> Option<Processor> {
         let all: Option<Vec<Processor>> = loads.iter().map(|load| load.processor.clone()).collect();
         all?.into_iter().reduce(|sum, one| sum.and(&one))

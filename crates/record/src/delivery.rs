@@ -12,9 +12,9 @@ pub struct DeliveryRaces {
     pub window_ns: u64,
     /// Orders by what became of them: `held`, `early`, `late`, `unknown_tick`, `impossible`.
     pub orders: BTreeMap<String, u64>,
-    /// Those of `races` that the order of arrival would have given to another order.
+    /// Races that the order of arrival would have given to another order.
     pub first_changed: u64,
-    /// Those of `races` with at least two orders in another order than they arrived.
+    /// Races with at least two orders in another order than they arrived.
     pub order_changed: u64,
     /// Ticks that two or more held orders answered, in the journal's order.
     pub races: Vec<DeliveryRace>,

@@ -172,10 +172,10 @@ mod tests {
         let undisturbed = judged(0.0, "", false);
         assert_eq!(undisturbed.holds_to, Some(0.999));
         assert!(undisturbed.holds(0.5) && !undisturbed.holds(0.9999));
-        // 10 % of ranks are 1 000 ns, less than a tenth of p50.
+        // 10 % of the samples span 1 000 ns, less than a tenth of p50 (15 000).
         assert_eq!(judged(0.1, "", false).holds_to, Some(0.999));
-        // 17 % are 1 700 ns: more than a tenth of 15 000. It is less than a tenth of 19 000, but a
-        // figure above one that does not hold does not count.
+        // 17 % span 1 700 ns: more than a tenth of 15 000, less than a tenth of 19 000. But no
+        // figure holds above one that does not.
         let disturbed = judged(0.17, "", false);
         assert_eq!(disturbed.holds_to, Some(0.0));
         let [low, high] = disturbed.bracket["p90"];

@@ -109,7 +109,7 @@ pub struct Stretch {
     pub p50_ns: Option<u64>,
     /// 99th percentile of their service time.
     pub p99_ns: Option<u64>,
-    /// Operations of the reference in it.
+    /// Operations of the reference in the same period.
     pub reference_operations: u64,
     /// Percentile of their service time, ns; `None` if there are too few.
     pub reference_p50_ns: Option<u64>,

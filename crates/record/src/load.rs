@@ -38,7 +38,7 @@ pub struct Datagrams {
 pub struct KernelStamped {
     /// Messages.
     pub messages: u64,
-    /// Those that the network card stamped too, by a clock of its own.
+    /// Messages that the network card stamped too, by a clock of its own.
     pub by_card: u64,
     /// Largest error of the card's stamps on our clock, ns, of the worst run; absent if its clock
     /// can't be read.
@@ -51,7 +51,7 @@ pub struct KernelStamped {
 }
 
 impl KernelStamped {
-    /// Those of two runs together.
+    /// The messages of two runs together.
     pub(crate) fn and(&self, other: &KernelStamped) -> KernelStamped {
         KernelStamped {
             messages: self.messages.saturating_add(other.messages),
@@ -82,9 +82,10 @@ pub struct Outage {
     pub connecting_ns: u64,
     /// Messages that were written, and not answered by the lost exchange.
     pub unanswered: u64,
-    /// Those of them that the next exchange has: answered late.
+    /// Unanswered messages that the next exchange has: answered late.
     pub accepted_late: u64,
-    /// Those that it doesn't have: never accepted, or an order that its own cancel ended.
+    /// Unanswered messages that it doesn't have: never accepted, or an order that its own cancel
+    /// ended.
     pub rejected: u64,
     /// Cancels that were sent again, because their order is open.
     pub sent_again: u64,
@@ -97,7 +98,7 @@ pub struct Outage {
 pub struct BetweenZones {
     /// Packets that were sent, from the start of the follower to its end.
     pub packets: u64,
-    /// Those of them that were dropped.
+    /// Sent packets that were dropped.
     pub dropped: u64,
 }
 

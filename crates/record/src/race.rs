@@ -342,7 +342,7 @@ pub struct QueueCheck {
     pub seconds: f64,
     /// Orders of the day that joined the best price.
     pub orders: u64,
-    /// Those of them that traded, at least in part.
+    /// Such orders that traded, at least in part.
     pub traded: u64,
     /// Mean of the lots ahead of them when they joined; `null` without orders.
     pub lots_ahead: Option<f64>,

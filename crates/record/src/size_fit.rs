@@ -114,7 +114,7 @@ mod tests {
         unequal.load.message_bytes.order_reply = 16;
         subjects.push(unequal);
         assert_eq!(SizeFit::of(&subjects, |_| Some(1)), None);
-        // Those longer than a packet don't bend the line.
+        // Messages longer than a packet don't bend the line.
         subjects.push(subject(8_000, 900));
         assert_eq!(SizeFit::of(&subjects, |_| Some(1)), None);
     }

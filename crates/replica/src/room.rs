@@ -38,7 +38,7 @@ impl Room {
     /// there may be room later. Returns whether it is written: if not, nobody wants to wait.
     ///
     /// # Errors
-    /// Those of `write` for another reason.
+    /// Errors of `write` with another reason than no room.
     pub(crate) fn write<E>(
         &mut self,
         mut write: impl FnMut() -> Result<(), E>,

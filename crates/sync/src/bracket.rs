@@ -77,8 +77,8 @@ impl Brackets {
     fn divide(&mut self, limits: &[Limit], bounds: &Bounds) {
         let [first, .., last] = limits else { return };
         let seconds = (last.at - first.at) / NS_PER_SECOND;
-        // The drift in the middle is the reference. What lies between two datagrams of the window
-        // has an average drift that differs from it by no more than this.
+        // The drift in the middle of the window is the reference. Between any two of its datagrams
+        // the average drift differs from it by at most `change`.
         let change = (bounds.drift_change_per_second * seconds / 2.0).min(2.0 * bounds.drift);
         let left = hull::slopes(limits);
         let middle = limits.len() / 2;

@@ -3,7 +3,7 @@
 use crate::backend::{BACKENDS, Backend};
 use clock::Clock;
 
-/// Those that can be opened; the others are noted as skipped.
+/// Backends that can be opened; the others are noted as skipped.
 pub(crate) fn backends() -> Vec<&'static Backend> {
     let is_here = |backend: &&'static Backend| {
         testing::opens(backend.row.name, || backend.open(Clock::calibrate()).map(drop))

@@ -153,8 +153,8 @@ fn siblings(seen: &Inspection, core: usize) -> Vec<usize> {
     seen.topology.siblings.get(&core).cloned().unwrap_or_else(|| vec![core])
 }
 
-/// Those that a run would choose of the first network interface's node, but one thread of each
-/// physical core at most, and one physical core is left for everything else.
+/// Cores that a run would choose of the first network interface's node: at most one thread of each
+/// physical core, and one physical core is left for everything else.
 fn chosen(seen: &Inspection, online: &[usize], nics: &[String]) -> Vec<usize> {
     let nodes = seen.topology.nodes.as_ref();
     let node = nics.iter().find_map(|nic| nodes?.get(seen.nic_nodes.get(nic)?));

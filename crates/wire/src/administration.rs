@@ -58,8 +58,8 @@ pub struct Description {
     pub session: String,
     /// The engine's state, 16 hex digits.
     pub state_hash: String,
-    /// One for each depth, one for each instrument whose `BOOK` somebody gets with stamps, and one
-    /// for each subscription of `TOP` with stamps.
+    /// The feeds: one per depth, one per instrument with a stamped `BOOK` subscriber, one per
+    /// stamped `TOP` subscription.
     pub feeds: Vec<FeedState>,
     /// The clock of its stamps, read for this message: `clock`'s `TimeBase`; null without a clock.
     pub time_base: serde_json::Value,

@@ -152,7 +152,7 @@ impl ClientOrders {
     /// Whether an order may take this id instead of its own.
     ///
     /// # Errors
-    /// As of [`ClientOrders::insert`].
+    /// The errors of [`ClientOrders::insert`].
     pub fn check_rename(&self, account: u32, client_id: &ClientId) -> Result<(), InsertError> {
         let key = self.key(account, client_id);
         self.by_client_id.get(&key).map_or(Ok(()), |tag| Err(self.taken(tag, account, client_id)))

@@ -9,15 +9,15 @@ use transport::serve::Outbound;
 /// The accounts that asked for `cancel_on_disconnect`.
 #[derive(Default)]
 pub(crate) struct Disconnects {
-    /// Those of which the journal says so.
+    /// Accounts of which the journal says so.
     logged: BTreeSet<u32>,
-    /// Those that asked before this start, and have not come back.
+    /// Accounts that asked before this start, and have not come back.
     missing: BTreeSet<u32>,
     /// When their time is over; `None` until it has begun.
     deadline_ns: Option<u64>,
     /// How long they have.
     reconnect_ns: u64,
-    /// Those that may not ask any more; the journal says that they did.
+    /// Accounts that may not ask any more; the journal says that they did.
     withdrawn: BTreeSet<u32>,
 }
 

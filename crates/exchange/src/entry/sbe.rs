@@ -213,7 +213,7 @@ fn begin(
         core.rejections.limits.add(limit);
         SbeEnd::Terminate(format!("too many sessions are connected (limit {limit}); close some"))
     })?;
-    // That of a session without a connection; its orders stay open.
+    // The session of before, which has no connection; its orders stay open.
     core.sessions.ended(session);
     core.sessions.opened(session, core.sessions.peer(connection));
     core.sessions.subscribe(session);

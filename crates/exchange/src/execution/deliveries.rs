@@ -52,7 +52,7 @@ impl WaitingRequest {
 pub struct DeliveryCounts {
     /// Waited for their windows.
     pub held: u64,
-    /// Those of `held` that left early, because a later request needed them.
+    /// Held orders that left early, because a later request needed them.
     pub early: u64,
     /// Arrived after their windows.
     pub late: u64,
@@ -62,7 +62,7 @@ pub struct DeliveryCounts {
     pub impossible: u64,
     /// Carried no delivery clock.
     pub without_clock: u64,
-    /// Those of `held` that left before one of the same race that had arrived earlier.
+    /// Held orders that left before one of the same race that had arrived earlier.
     pub overtook: u64,
 }
 

@@ -171,7 +171,7 @@ struct Open {
     side: EngineSide,
     /// Unknown for a waiting stop.
     price_ticks: i64,
-    /// Lots left; below 0: lots traded, as long as the order's amount is unknown.
+    /// Open lots. While the amount is unknown: minus the lots traded.
     left: i64,
     waits: bool,
 }

@@ -45,8 +45,8 @@ impl Kind {
 pub struct Message {
     /// Its kind.
     pub kind: Kind,
-    /// The subscriber's own number, which each answer repeats: nobody who can't read the question
-    /// can forge the answer.
+    /// A random number of the subscriber. Each answer repeats it, so only a peer that saw the
+    /// question can answer.
     pub token: u64,
     /// The replicator's code for the subscriber's address.
     pub cookie: Cookie,

@@ -32,7 +32,7 @@ pub struct Settings {
     pub order: SendOrder,
     /// Decides random orders.
     pub seed: u64,
-    /// Datagrams come in packets of GRE, of which `from` is the receiver inside.
+    /// Datagrams arrive in GRE packets; `from` is then the inner destination.
     pub gre: Option<Gre>,
     /// Treatment of the tunnel header.
     pub tunnel: Tunnel,

@@ -246,7 +246,7 @@ fn the_claim_of_a_dead_producer_is_skipped() {
         let ring = ring(4, 8, Producers::Many);
         let mut producer = ring.producer().unwrap();
         let mut consumer = ring.consumer().unwrap();
-        // Producer 2 never lived: turn 1, no length.
+        // Claimed by producer 2, which doesn't exist: turn 1, no length.
         ring.memory.word(0).store(1 << 24 | 2, Ordering::Relaxed);
         producer.try_send(b"next").unwrap();
         let mut got = 0;

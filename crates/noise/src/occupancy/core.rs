@@ -56,7 +56,7 @@ pub struct CoreOccupancy {
     pub thread: Option<i32>,
     /// The first [`WINDOWS_MAX`], in order of time, without overlaps.
     pub windows: Vec<Window>,
-    /// Those after them, by name.
+    /// Shares of the windows after these, by name.
     pub windows_later: BTreeMap<Name, CoreShare>,
     /// Times of that thread's first [`WINDOWS_MAX`] page faults, ns on `CLOCK_MONOTONIC`.
     pub faults: Vec<u64>,

@@ -9,8 +9,8 @@ use crate::recorded;
 use plan::intensity::{INTENSITIES, WINDOW_NS, place_of};
 use std::path::Path;
 
-/// The latencies of orders by intensity: for some intensities those of a run, for the others those
-/// of the nearest one that was measured.
+/// Latencies of orders by intensity. An intensity that the run doesn't have takes those of the
+/// nearest measured one.
 #[derive(Clone, Debug)]
 pub struct ByIntensity {
     latencies: Vec<Cumulated>,

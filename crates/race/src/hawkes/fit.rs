@@ -52,7 +52,7 @@ pub struct Fit {
     pub process: Hawkes,
     /// Confidence interval of its base, 95 %, from the curvature of the likelihood.
     pub base: [f64; 2],
-    /// Those of its kernels, the fastest first.
+    /// The process's kernels, the fastest first.
     pub kernels: Vec<FittedKernel>,
     /// Time rescaling: with the true process, the expected numbers of events between events are
     /// exponential. The test compares them with that. Its p is a little too large, because the same

@@ -102,8 +102,8 @@ fn a_speed_bump_protects_a_slower_maker() {
     let picked_off = |race: &Race| run(race, 1).accounts[0].lots_picked_off;
     assert!(picked_off(&race) > 100, "{}", picked_off(&race));
     race.market.speed_bump_ns = 300_001;
-    // The bump holds snipers, not noise traders, which may meet a stale quote by chance: in 1.2 %
-    // of the time with one.
+    // The bump delays snipers only. A noise trader may still hit a stale quote; there is one 1.2 %
+    // of the time.
     assert!(picked_off(&race) < 30, "{}", picked_off(&race));
 }
 
@@ -168,7 +168,7 @@ fn orders_of_others_live_as_long_as_the_market_says() {
     }
     let longer: Vec<f64> = lives.into_iter().filter(|life| *life > 1e6).collect();
     let mean = longer.iter().sum::<f64>() / longer.len() as f64 - 1e6;
-    // Those that still rest at the end are the longest: 20 ms of 10 s.
+    // Quotes that still rest at the end are the longest: 20 ms of 10 s.
     assert!((mean / 20e6 - 1.0).abs() < 4.0 / (longer.len() as f64).sqrt() + 0.01, "{mean}");
 }
 

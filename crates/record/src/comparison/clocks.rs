@@ -33,7 +33,8 @@ pub struct RunOffset {
 }
 
 impl RunOffset {
-    /// That of a series with this tag, in the run with this index; `None` if one clock stamped it.
+    /// The offset of a series with this tag, in the run with this index; `None` if one clock
+    /// stamped it.
     pub(super) fn of(
         record: &RunRecord,
         subject: &str,

@@ -184,12 +184,12 @@ pub fn load(loads: &[Load]) -> Load {
     }
 }
 
-/// Those of several runs together; `None` if one did not count them.
+/// Dropped packets of all runs; `None` if one did not count them.
 fn packets_dropped(loads: &[Load]) -> Option<u64> {
     loads.iter().try_fold(0, |sum: u64, load| Some(sum.saturating_add(load.packets_dropped?)))
 }
 
-/// Those of several runs together; `None` if one did not count them.
+/// Packets between the zones in all runs; `None` if one did not count them.
 fn between_zones(loads: &[Load]) -> Option<BetweenZones> {
     loads.iter().try_fold(BetweenZones::default(), |sum, load| {
         let BetweenZones { packets, dropped } = load.between_zones?;
@@ -200,7 +200,7 @@ fn between_zones(loads: &[Load]) -> Option<BetweenZones> {
     })
 }
 
-/// Those of several runs, each once.
+/// The stacks of all runs, each once.
 fn stacks(loads: &[Load]) -> Vec<String> {
     let mut all: Vec<String> = loads.iter().flat_map(|load| load.stacks.clone()).collect();
     all.sort();
@@ -208,7 +208,7 @@ fn stacks(loads: &[Load]) -> Vec<String> {
     all
 }
 
-/// Those of several runs: adds up the late ones, and keeps the shortest time of waiting.
+/// The datagrams of all runs: adds up the late ones, and keeps the shortest time of waiting.
 fn datagrams(loads: &[Load]) -> Option<Datagrams> {
     let of_runs = loads.iter().filter_map(|load| load.datagrams);
     of_runs.reduce(|sum, run| Datagrams {
@@ -217,7 +217,7 @@ fn datagrams(loads: &[Load]) -> Option<Datagrams> {
     })
 }
 
-/// Those of several runs: adds up the messages, and keeps the worst bound.
+/// The stamped messages of all runs: adds them up, and keeps the worst bound.
 fn stamped(loads: &[Load]) -> Option<KernelStamped> {
     let of_runs = loads.iter().filter_map(|load| load.stamped.clone());
     of_runs.reduce(|sum, run| sum.and(&run))

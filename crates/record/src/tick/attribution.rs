@@ -34,8 +34,8 @@ pub struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    /// The attribution of the samples of each run, in order. A stamp may be up to `bound_ns` before
-    /// the one it must follow, which is the clocks' error.
+    /// The attribution of the samples of each run, in order. The clocks' error is `bound_ns`: a
+    /// stamp may precede by that much the one that it must follow.
     pub fn new(runs: &[&'a [Sample]], interval: &Interval, bound_ns: u64) -> Ways<'a> {
         let range = interval.from as usize..=interval.to as usize;
         let count: usize = runs.iter().map(|run| run.len()).sum();

@@ -224,18 +224,18 @@ impl Tick {
     }
 }
 
-/// Ticks of the measured part that the trader handed on at their publication plus a hold, or when
-/// they came if that was later.
+/// Ticks of the measured part that the trader released at publication plus a hold. Ticks that came
+/// later were released on arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TickHold {
     /// The hold, ns.
     pub hold_ns: u64,
-    /// Ticks that were handed on.
+    /// Ticks that were released.
     pub released: u64,
-    /// Those of them that arrived after their release, by the kernel's stamp; `None`: it did not
-    /// stamp each.
+    /// Released ticks that arrived after their time of release, by the kernel's stamp; `None`: it
+    /// did not stamp each.
     pub late: Option<u64>,
     /// From publication to arrival, by the kernel's stamp, ns: what it would be without the hold.
     pub arrival: Option<Percentiles>,

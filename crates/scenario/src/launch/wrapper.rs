@@ -55,7 +55,8 @@ fn loaded(root: &Root, client: Pid, library: &str) -> Option<String> {
     maps.filter_map(|maps| mapped(&maps, library)).next()
 }
 
-/// The process group: field 5, of which the name in brackets is field 2 (proc_pid_stat(5)).
+/// The process group: field 5 of `/proc/PID/stat` (proc_pid_stat(5)), counted after the name in
+/// brackets, field 2.
 fn group_in(stat: &str) -> Option<&str> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(2)
 }

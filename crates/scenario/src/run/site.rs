@@ -28,7 +28,7 @@ pub(crate) struct Site {
     pub has_fair_server: bool,
     /// Cores that this process may use.
     pub allowed: Vec<usize>,
-    /// Those of them that nothing measured shares.
+    /// Allowed cores that nothing measured shares.
     pub elsewhere: Vec<usize>,
     before: Fingerprint,
     probed: Option<(usize, usize)>,

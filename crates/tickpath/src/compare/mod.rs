@@ -133,7 +133,7 @@ pub(crate) fn gates(texts: &[String]) -> anyhow::Result<Vec<Gate>> {
         .collect()
 }
 
-/// Those asked for and those that gates need.
+/// The figures asked for and the ones that gates need.
 fn figures(names: &[String], gates: &[Gate]) -> anyhow::Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for name in names {

@@ -59,7 +59,7 @@ const DISTURBANCES: [(&str, Disturb); 3] = [
     ("bursts of datagrams on loopback", send_bursts),
 ];
 
-/// Those that this machine can make.
+/// Disturbances that this machine can make.
 fn possible() -> Vec<(&'static str, Disturb)> {
     let mut all = DISTURBANCES.to_vec();
     if !page_out::is_possible(&Root::system()) {

@@ -154,7 +154,7 @@ fn counts_what_it_lost(backend: &str, driver: &str) {
         source.send_to(&number.to_be_bytes(), &from).unwrap();
     }
     signal(replicator.child.id(), Signal::CONT);
-    // Those in the rings come before the last one, which may find no room at first.
+    // Datagrams in the rings come before the last one, which may find no room at first.
     let mut copied = 1;
     let mut sent = 1 + u64::from(MANY);
     receiver.set_read_timeout(Some(Duration::from_millis(100))).unwrap();

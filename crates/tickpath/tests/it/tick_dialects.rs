@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Output;
 
 const NAMES: [&str; 4] = ["sbe", "json", "top", "fix"];
-/// Those that follow a whole book.
+/// Subjects that follow a whole book.
 const BOOKS: [&str; 3] = ["sbe", "json", "fix"];
 const SUBJECTS: [&str; 4] = [
     "subject.sbe.backend=block",

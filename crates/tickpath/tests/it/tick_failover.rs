@@ -16,7 +16,7 @@ const STANDBY_MS: u64 = 600;
 const FEED_SILENCE_MS: u64 = 2_000;
 /// Inputs of the flow.
 const INPUTS: usize = 1_200;
-/// Those before the loss, at least.
+/// Inputs before the loss, at least.
 const BEFORE: usize = 300;
 
 /// An exchange with a journal and a flow; its address comes with `listening`.
@@ -151,6 +151,6 @@ fn each_order_is_there_once(log: &Path) {
             assert!(ids.insert(id.to_owned()), "{id} is there twice");
         }
     }
-    // Inputs that are late together are one tick.
+    // Late inputs share a tick, so the count of orders is not exact: at least one.
     assert!(orders > 0, "the trader's orders are in the journal");
 }

@@ -95,7 +95,7 @@ fn a_run_shows_what_lost_packets_add() {
     let counted = &record["subjects"][0]["load"]["between_zones"];
     let [packets, dropped] = ["packets", "dropped"].map(|key| counted[key].as_u64().unwrap());
     assert!(dropped * 100 >= packets * PERCENT / 3 && dropped * 100 <= packets * PERCENT * 3);
-    // An exchange says something each 50 ms, by which TCP notices a loss.
+    // The exchange sends something every 50 ms, which makes TCP notice a loss.
     let pooled = &series(&record, "sync", "order", "service")["pooled"];
     assert!(pooled["max"].as_u64().unwrap() >= 40_000_000, "{pooled} {counted}");
     let page = output(&["report", &only_run(&out).display().to_string()]);

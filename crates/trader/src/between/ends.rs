@@ -55,7 +55,8 @@ impl Ends {
         self.ours.clock.step_ns().max(self.theirs.time.clock.step_ns())
     }
 
-    /// Asks again after the run, whose last stamp of the echo was at `last_ns` of its clock.
+    /// Asks the echo for its clock once more, after the run. `last_ns`: its last stamp, on its
+    /// clock.
     pub(crate) fn after(self, flow: &UdpSocket, last_ns: u64) -> After {
         let ours = host::utc::time_base(self.ours.clock);
         let Ok(theirs) = ask(flow) else { return After::default() };

@@ -120,8 +120,8 @@ fn a_stamp_of_one_direction_moves_no_estimate() {
     assert_eq!(plain.stamps, "application");
 }
 
-/// As of ENA, which stamps what it receives, and of a card that stamps both. The estimate leaves
-/// them out, since the echo's card stamps nothing for us.
+/// Stamps as ENA makes them, of received messages only, and as a card makes them that stamps both
+/// ways. The estimate leaves them out, since the echo's card stamps nothing for us.
 #[test]
 fn our_cards_stamps_narrow_the_bracket_further() {
     for sends in [false, true] {

@@ -10,7 +10,7 @@ pub(crate) struct Probes {
     /// The same ones, each by those of its stamps that are nearest to the wire. One with some of
     /// the kernel's stamps is as true, but favours a direction.
     pub(crate) narrowed: Vec<Probe>,
-    /// Those with all four of the kernel's stamps, by these: they favour none.
+    /// Probes with all four of the kernel's stamps, by these: they favour no direction.
     pub(crate) whole: Vec<Probe>,
     /// Number of the kernel's stamps: sent, received, replied, returned.
     pub(crate) kernel: [u64; 4],

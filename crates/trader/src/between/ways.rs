@@ -55,7 +55,7 @@ pub(crate) type KernelErrors = [Option<u64>; 2];
 /// The directions of one run.
 pub(crate) struct Ways {
     kept: Vec<Way>,
-    /// Those that found no room.
+    /// Ways that found no room.
     pub(crate) unkept: u64,
     /// Departures of replies from the echo, as long as there is room.
     left: Vec<ReplyLeft>,

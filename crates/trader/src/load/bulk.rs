@@ -263,7 +263,7 @@ impl DatagramFlow<'_> {
         }
     }
 
-    /// Sends until `ended` says so of the time, given that of the start too.
+    /// Sends until `ended(now_ns, started_ns)`.
     fn send_until(&mut self, ended: impl Fn(u64, u64) -> bool) -> io::Result<()> {
         let mut pace = Pace::new(self.order);
         let from_ns = pace.started_ns;

@@ -119,7 +119,7 @@ mod tests {
                 received_ns: Some(190_000),
                 card_ns: [None, Some(5_000_187_000)],
             },
-            // As of ENA: nothing at the card on the way out; and after the last reading.
+            // A card like ENA: it stamps nothing on the way out; and after the last reading.
             KernelTimes {
                 sequence: 3,
                 driver_ns: Some(195_000),

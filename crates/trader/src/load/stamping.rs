@@ -39,7 +39,7 @@ pub(crate) struct Stamping {
     /// Number of the first segment's series.
     row: usize,
     lanes: Vec<Chosen>,
-    /// Those of measured messages, as long as there is room.
+    /// Stamps of measured messages, as long as there is room.
     kept: Vec<KernelTimes>,
 }
 

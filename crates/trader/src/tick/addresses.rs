@@ -66,7 +66,8 @@ impl Addresses {
         outage
     }
 
-    /// Another exchange was found. From that sample on, stamps are of `clock`, if that is known.
+    /// Notes that another exchange was found. From sample `from_sample` on, stamps are on `clock`;
+    /// `None`: its clock is unknown.
     pub(crate) fn join(&mut self, outage: Outage, from_sample: usize, clock: Option<Clock>) {
         self.open = Some(outage);
         self.clocks.push((from_sample, clock));

@@ -38,7 +38,7 @@ pub(crate) struct Parts {
     pub(crate) stamped: Option<StampedOrders>,
     /// From the beginning of the measured part on.
     pub(crate) processor: ProcessorMeter,
-    /// For the live view: intended event to gateway.
+    /// Live view: time from the intended event to the gateway.
     pub(crate) shown: Option<Recorder>,
     /// `None`: there is one address.
     pub(crate) addresses: Option<Box<Addresses>>,

@@ -13,7 +13,7 @@ pub(crate) enum TickReceiver {
     Datagrams(Box<DatagramReceiver>),
     Web(Box<FrameReceiver<WebFrames>>),
     Fix(Box<FrameReceiver<FixFrames>>),
-    /// That of a floor.
+    /// The receiver of a floor.
     Raw(Box<FrameReceiver<RawFrames>>),
 }
 

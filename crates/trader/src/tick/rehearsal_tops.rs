@@ -88,7 +88,7 @@ mod tests {
                 assert_eq!(book.take(&message).map(|tick| tick.kind), Some(Kind::Live));
             }
             let before = book.book(0).unwrap().top();
-            // The opening has number 1, so that the first turn is the last step of a life.
+            // A life has three messages and the opening is number 1, so turn 0 ends a life.
             let mut spent = 0;
             for turn in 0..60 {
                 let calls_before = calls();

@@ -27,9 +27,9 @@ const NEEDED: [Point; 7] = [
 pub(crate) struct SampleChecks {
     /// Samples of the whole path.
     pub(crate) whole: u64,
-    /// Those with a stamp before the one it must follow.
+    /// Samples with a stamp before the one that it must follow.
     pub(crate) out_of_order: u64,
-    /// Those whose stages don't add up to the whole.
+    /// Samples whose stages don't add up to the whole.
     pub(crate) not_adding_up: u64,
 }
 

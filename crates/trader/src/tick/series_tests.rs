@@ -150,7 +150,7 @@ fn between_two_clocks_a_series_is_given_if_they_are_apart_by_a_tenth_of_it_at_mo
     let errors_ns = errors_ns(&[sample()], &apart(701));
     assert_eq!(errors_ns["gateway_to_trade.service"], 701);
     assert!(!errors_ns.contains_key("decision.service"), "one clock stamps both ends");
-    // How far a stamp of the kernel may be off is not known without a bound.
+    // Without a bound, the error of a kernel stamp is unknown.
     let unknown = Time { kernel_bound_ns: None, ..apart(0) };
     assert!(
         super::withheld(&[sample()], &unknown, OneWay::Bracket).contains_key("network_in.stage")

@@ -91,8 +91,8 @@ fn a_stamped_reply_counts_what_arrived_and_when() {
     });
 }
 
-/// The reply is as long as its request, padded with zeros, and there is none where the text
-/// doesn't fit.
+/// A reply has its request's length, padded with zeros. A request too short for the description
+/// gets no reply.
 #[test]
 fn the_echo_says_its_clock_to_whoever_asks() {
     let counts = served(false, |socket| {

@@ -203,7 +203,7 @@ impl Gateways {
         Some(false)
     }
 
-    /// Those that waited for room in a ring try again.
+    /// Lets streams try again that waited for room in a ring.
     fn report_room(&mut self, ready: &mut Vec<Ready>) {
         for index in 0..self.short_of_room.len() {
             let id = self.short_of_room[index];

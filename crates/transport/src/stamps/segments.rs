@@ -76,7 +76,7 @@ mod tests {
         let on_ours = |wall_ns| wall_ns - 1_000;
         let all = lengths((100, SEEN, 950), on_ours);
         assert_eq!(all, [Some(10), Some(40), Some(750), Some(50)]);
-        // As of a device without a queueing discipline, and of a driver that doesn't stamp.
+        // A device without a queueing discipline; then a driver that doesn't stamp.
         let no_queue = lengths((100, KernelStamps { queued_ns: None, ..SEEN }, 950), on_ours);
         assert_eq!(no_queue, [None, None, Some(750), Some(50)]);
         let no_driver = KernelStamps { driver_ns: None, card_sent_ns: Some(7), ..SEEN };

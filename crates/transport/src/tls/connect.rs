@@ -166,7 +166,7 @@ fn host_of(target: &str) -> &str {
 
 struct Authorities {
     roots: RootCertStore,
-    /// Those that the user has given, whole.
+    /// Certificates that the user has given, whole.
     given: Vec<CertificateDer<'static>>,
 }
 

@@ -50,7 +50,8 @@ impl Shaking {
         Ok(self.send_flight(inner, id)? && self.is_done)
     }
 
-    /// The error is that of an end, behind which there may be bytes that were read before.
+    /// Reads the next bytes of the handshake. An error means that the stream ended; earlier bytes
+    /// may still be unprocessed.
     fn receive<S: Streams + ?Sized>(
         &mut self,
         inner: &mut S,

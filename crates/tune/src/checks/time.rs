@@ -28,7 +28,7 @@ pub struct TimeSources {
     pub ena_phc: Option<bool>,
     /// Programs that set the wall clock; `None` if processes can't be listed.
     pub setters: Option<Vec<String>>,
-    /// Those of the PTP clocks that this process may read, with the wall clock at the same moment.
+    /// The PTP clocks that this process may read, each with the wall clock at the same moment.
     pub readings: Vec<(String, PhcReading)>,
     /// Output of `chronyc -n -c sources`, or why there is none; `None` if it was not asked.
     pub chrony: Option<Result<String, String>>,

@@ -41,7 +41,7 @@ impl InPlace<'_, '_, '_> {
         self.datagram.content()
     }
 
-    /// Sends it as [`FrameCopier::send`] does; its own frame goes to the last one of `order`.
+    /// As [`FrameCopier::send`], but the received frame itself becomes the last copy.
     pub(crate) fn send(mut self, order: &[u32], each: &mut dyn FnMut(u32, io::Result<()>)) {
         let Some((&last, others)) = order.split_last() else { return };
         let sum = self.datagram.sum();

@@ -113,8 +113,8 @@ impl EnginePlan {
                 let warm_up = timing.warm_up_operations;
                 let is_known = row.serves != Serves::Burner || warm_up >= WARM_UP_MIN;
                 let why = format!(
-                    "{} burns what an engine takes in the warm-up: {WARM_UP_MIN} operations of it \
-                     tell that",
+                    "{} needs at least {WARM_UP_MIN} warm-up operations, to know how long an engine \
+                     takes for one",
                     self.row
                 );
                 require(is_known, "warm_up_operations", warm_up, why)?;

@@ -51,8 +51,8 @@ pub(crate) fn ticks(evidence: &Evidence) -> Outcome {
     })
 }
 
-/// The trader's book at the end equals the exchange's. If it follows the best prices, it had all
-/// that the exchange had.
+/// At the end the trader's book equals the exchange's. A trader that follows best prices must have
+/// had every best price of the exchange.
 pub(crate) fn book(evidence: &Evidence) -> Outcome {
     of_book(evidence, |evidence, tick| {
         let (ours, theirs) = (&tick.book_hash, &tick.exchange_book_hash);

@@ -16,10 +16,10 @@ pub fn library(place: &Path) -> PathBuf {
     library
 }
 
-/// The wall clock of each process that gets it.
+/// A wall clock for chosen processes, some seconds off.
 pub struct WallClock {
     library: PathBuf,
-    /// By how many seconds it is off.
+    /// Has the seconds by which it is off.
     file: PathBuf,
 }
 

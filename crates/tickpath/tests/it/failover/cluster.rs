@@ -149,7 +149,7 @@ impl Cluster {
         })
     }
 
-    /// As an operator takes it: the member's copy as it is now, in a new directory.
+    /// Copies the member's copy into a new directory, as an operator would.
     fn take_copy(&self, member: usize, name: &str) -> PathBuf {
         let to = self.place.join(name);
         let _ = std::fs::remove_dir_all(&to);

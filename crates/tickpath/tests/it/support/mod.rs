@@ -55,9 +55,8 @@ pub const SHORT: &[&str] = &[
     "subject.rust.backend=block",
 ];
 
-/// Over in a few seconds. Both ends block: tests share their cores with whatever else runs. Whether
-/// the flow kept its schedule, and whether the machine stayed the same, is not looked at for the
-/// same reason.
+/// Ends in seconds. Tests share cores, so both ends block, and neither the schedule nor the
+/// machine's state is checked.
 pub const SHORT_TICKS: &[&str] = &[
     "runs=1",
     "warm_up_seconds=0.2",

@@ -23,7 +23,7 @@ pub(crate) enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// That of a backend; `None` for those over the kernel's sockets.
+    /// The kind of a backend's device; `None` over the kernel's sockets.
     pub(crate) fn of(row: Backend, queue: Queue) -> Option<DeviceKind> {
         match row {
             backend::AF_XDP => Some(DeviceKind::AfXdp(queue)),

@@ -25,7 +25,7 @@ pub struct SharedDevice {
 struct Opened {
     interface: u32,
     address: Ipv4Addr,
-    /// That of TCP and that of UDP; `None`: taken.
+    /// The parts of TCP and of UDP; `None`: taken.
     parts: [Option<Part<RealDevice>>; 2],
 }
 

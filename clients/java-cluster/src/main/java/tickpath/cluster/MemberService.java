@@ -61,7 +61,8 @@ abstract class MemberService implements ClusteredService {
     final void read(final Image snapshot, final Pieces pieces) throws ClientException {
         final boolean[] complete = new boolean[1];
         while (!complete[0]) {
-            // Fragments of a piece come in order, and the first piece is one: nothing to assemble.
+            // Pieces need no assembly: fragments come in order, and the first piece is one
+            // fragment.
             final int fragments = snapshot.poll(
                     (buffer, offset, length, header) -> complete[0] = pieces.put(buffer, offset, length),
                     FRAGMENTS_PER_POLL);

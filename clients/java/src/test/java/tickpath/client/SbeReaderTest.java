@@ -48,7 +48,7 @@ class SbeReaderTest {
         final Plan.Load load = new Plans("open", 1, Path.of("x.hlog")).withLoad("side", "SELL").withLoad("price", "65000.5")
                 .withLoad("amount", "0.25").plan().load();
         final byte[] golden = Vectors.bytes("sbe_new_order.frame");
-        // The order of the file is good till a date, an iceberg, and only posted.
+        // The vector's order is good-till-date, iceberg and post-only.
         golden[SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_SIDE + 1] = 0;
         golden[SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_SIDE + 2] = 0;
         SbeLayout.putLong(golden, SbeLayout.HEAD_BYTES + SbeLayout.NEW_ORDER_DISPLAY_AMOUNT, SbeLayout.NULL_MANTISSA);
@@ -62,7 +62,7 @@ class SbeReaderTest {
     @Test
     void logonAndHeartbeatAreTheGoldenBytes() throws IOException {
         final byte[] golden = Vectors.bytes("sbe_logon.frame");
-        // That of the file continues a session.
+        // The logon of the file continues a session.
         Arrays.fill(golden, SbeLayout.HEAD_BYTES, SbeLayout.HEAD_BYTES + SbeLayout.LOGON_BYTES, (byte) 0);
         assertArrayEquals(golden, SbeOrders.logon("secret-1"));
         assertArrayEquals(Vectors.bytes("sbe_heartbeat.frame"), SbeOrders.heartbeat(5));
