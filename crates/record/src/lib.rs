@@ -33,6 +33,7 @@ pub mod noise;
 pub mod objective;
 pub mod over_floor;
 mod preflight;
+pub mod processor;
 pub mod progress;
 pub mod race;
 pub mod regimes;

@@ -168,7 +168,7 @@ pub struct Load {
     pub page_faults: u64,
     /// Processor time of both ends; absent if the client does not say it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub processor: Option<crate::cost::Processor>,
+    pub processor: Option<crate::processor::Processor>,
     /// Packets that the network devices of both ends dropped or could not take, from the start of
     /// the exchange to its end; absent unless both have a network of their own on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! From runs to one figure: pools series by histogram and adds up loads.
 
-use crate::cost::Processor;
 use crate::hlog::Totals;
+use crate::processor::Processor;
 use crate::tick::{INTERVALS, STAGES};
 use crate::{
     BetweenZones, Datagrams, DisturbedShare, KernelStamped, Kind, Load, Moves, Percentiles, Series,
@@ -172,7 +172,7 @@ pub fn load(loads: &[Load]) -> Load {
         context_switches_involuntary: sum(|load| load.context_switches_involuntary),
         page_faults: sum(|load| load.page_faults),
         between: loads.iter().flat_map(|load| load.between.clone()).collect(),
-        processor: Processor::of_all(loads),
+        processor: processor(loads),
         packets_dropped: packets_dropped(loads),
         stacks: stacks(loads),
         codec: loads.iter().flat_map(|load| load.codec.clone()).collect(),
@@ -182,6 +182,12 @@ pub fn load(loads: &[Load]) -> Load {
         tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
         runtime: loads.iter().flat_map(|load| load.runtime.clone()).collect(),
     }
+}
+
+/// The processor time of all runs; `None` if one lacks it.
+fn processor(loads: &[Load]) -> Option<Processor> {
+    let all: Option<Vec<Processor>> = loads.iter().map(|load| load.processor.clone()).collect();
+    all?.into_iter().reduce(|sum, one| sum.and(&one))
 }
 
 /// Dropped packets of all runs; `None` if one did not count them.

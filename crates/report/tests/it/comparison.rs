@@ -6,7 +6,8 @@ use record::comparison::compared::ComparedFigure;
 use record::comparison::gate::{GateOutcome, GateResult};
 use record::comparison::worth::{NotRun, Worth, WorthVerdict};
 use record::comparison::{Arm, Comparison, SCHEMA};
-use record::cost::{Cost, Processor};
+use record::cost::Cost;
+use record::processor::Processor;
 use stats::compare::{Design, Effect};
 use stats::verdict::Outcome;
 

@@ -26,7 +26,7 @@ pub(super) fn complete(load: &mut Load, own: Option<&str>, now: Option<u64>, bef
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::cost::Processor;
+    use record::processor::Processor;
 
     /// Nothing is known about an exchange elsewhere, whatever the scenario says of its own.
     #[test]

@@ -26,7 +26,7 @@ use plan::backend;
 use plan::faults::DatagramHarm;
 use plan::process::orders::{AckedPlan, DatagramPlan, OrdersPlan, Wire};
 use plan::tables::load::Model;
-use record::cost::Processor;
+use record::processor::Processor;
 use record::progress::Second;
 use record::{self, ClientResult, MessageBytes};
 use std::io;
