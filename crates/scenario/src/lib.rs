@@ -15,8 +15,8 @@
 //!   progress     events for a person who watches
 //! ```
 //!
-//! Each module sees only those that stand below it: run, assemble, disturbance, kind, launch,
-//! evidence, progress, conduct, placement.
+//! Each module sees only modules after it in this list: experiment, sweep, run, preflight,
+//! assemble, disturbance, kind, launch, evidence, progress, conduct, placement.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

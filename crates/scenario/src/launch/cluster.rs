@@ -5,8 +5,8 @@
 
 use crate::conduct::ConductError;
 use crate::launch::Launch;
+use crate::launch::command::missing;
 use crate::launch::process::Process;
-use crate::preflight::missing;
 use clock::random::SplitMix64;
 use host::network::Networks;
 use plan::tables::replica::Follower;

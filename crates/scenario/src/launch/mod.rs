@@ -2,6 +2,7 @@
 
 mod client_result;
 pub(crate) mod cluster;
+pub(crate) mod command;
 mod cost;
 pub(crate) mod observer;
 mod other_end;
@@ -17,7 +18,6 @@ use crate::evidence::Outcome;
 use crate::launch::client_result::Unreadable;
 use crate::launch::process::Interrupt;
 use crate::launch::process::Process;
-use crate::launch::replica::Standby;
 use crate::placement::ScenarioCores;
 use crate::progress::{Progress, Teller};
 use clock::Clock;
@@ -53,6 +53,13 @@ pub(crate) const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct MarketData {
     pub feed: Option<PublishPlan>,
     pub flow: Option<FlowPlan>,
+}
+
+/// An exchange that waits to take over.
+pub(crate) struct Standby {
+    pub process: Process,
+    /// Where it listens for clients then.
+    pub clients: String,
 }
 
 /// One entrant in one run.

@@ -4,7 +4,7 @@ use crate::conduct::ConductError;
 use crate::launch::cluster::{Cluster, GatewayReady};
 use crate::launch::process::Process;
 use crate::launch::zones::Losses;
-use crate::launch::{Launch, MarketData, cluster};
+use crate::launch::{Launch, MarketData, Standby, cluster};
 use host::network::{Network, Networks};
 use plan::process::exchange::{ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
 use plan::tables::replica::{Failure, Replicate};
@@ -51,13 +51,6 @@ pub(crate) struct Replica {
     pub standby: Option<Standby>,
     /// Removed after the follower or the cluster has ended.
     files: JournalFiles,
-}
-
-/// An exchange that waits to take over.
-pub(crate) struct Standby {
-    pub process: Process,
-    /// Where it listens for clients then.
-    pub clients: String,
 }
 
 /// A standby's first line.
