@@ -1,7 +1,7 @@
 //! The journal's input of each logged order: a reading without an engine.
 
-use crate::JoinError;
 use crate::deliveries::Deliveries;
+use crate::error::JoinError;
 use crate::logged::{Log, LoggedOrder, Session};
 use engine::{Command, NewOrder};
 use journal::{History, RecordedInput};

@@ -25,11 +25,14 @@
 mod arrivals;
 mod clocks;
 mod deliveries;
+mod error;
 mod events;
 mod logged;
 mod race;
 mod replay;
 mod summary;
+
+pub use crate::error::JoinError;
 
 use crate::arrivals::Arrivals;
 use crate::clocks::TraderClock;
@@ -38,39 +41,6 @@ use crate::logged::Log;
 use record::lifecycle::Lifecycles;
 use std::io::Read;
 use std::path::Path;
-
-/// Why a log and a journal can't be joined.
-#[derive(Debug, thiserror::Error)]
-pub enum JoinError {
-    /// The audit log can't be read.
-    #[error("the audit log: {0}")]
-    Log(#[from] audit::ReadError),
-    /// The journal can't be read.
-    #[error("the journal: {0}")]
-    Journal(#[from] journal::JournalError),
-    /// The books of the replay can't be kept.
-    #[error("the journal's books: {0}")]
-    Books(#[from] feed::PublisherSettingsError),
-    /// The replayed events contradict the books made from them.
-    #[error(
-        "{faults} events of the replay contradict its books: this is a fault of tickpath, please report it"
-    )]
-    Contradicted {
-        /// Number of such events.
-        faults: u64,
-    },
-}
-
-impl JoinError {
-    /// Whether a file is damaged, as opposed to missing, foreign or in use.
-    pub fn is_damage(&self) -> bool {
-        match self {
-            JoinError::Log(error) => matches!(error, audit::ReadError::Damaged { .. }),
-            JoinError::Journal(error) => error.is_damage(),
-            JoinError::Books(_) | JoinError::Contradicted { .. } => false,
-        }
-    }
-}
 
 /// Joins an audit log with the journal in the directory `journal`. The names of accounts, files and
 /// programs are left empty.

@@ -1,8 +1,8 @@
 //! The second reading of the journal: the engine, its books numbered as the feed numbered them, and
 //! all races at once.
 
-use crate::JoinError;
 use crate::arrivals::Arrivals;
+use crate::error::JoinError;
 use crate::events::Timeline;
 use crate::logged::Log;
 use crate::race::{Judged, Window, seen};

@@ -11,9 +11,9 @@ use host::{HostError, Permissions, Root, Scheduling, Topology, ethtool};
 use record::machine::Fingerprint;
 
 use crate::boot::{Word, words_of};
-use crate::checks::time::TimeSources;
 use crate::place::Place;
 use crate::system::{Machine, System};
+use crate::time_sources::TimeSources;
 use crate::watch::Activity;
 
 /// How long an interface's driver keeps interrupts off while packets come

@@ -28,6 +28,7 @@ pub mod snapshot;
 pub mod status;
 pub mod survey;
 pub mod system;
+pub mod time_sources;
 mod tuned;
 pub mod verify;
 pub mod watch;

@@ -1,5 +1,7 @@
 use super::*;
+use crate::time_sources::ENA_PHC;
 use expect_test::expect;
+use host::Root;
 use record::machine::{Fingerprint, FixedFacts};
 use std::fs;
 use tempfile::TempDir;
