@@ -41,6 +41,7 @@ mod stamped;
 pub mod strategy;
 mod tick;
 
-pub use load::run::{TraderError, run};
+pub use load::error::TraderError;
+pub use load::run::run;
 pub use tick::followed::properties as follower_properties;
 pub use tick::run::follow;

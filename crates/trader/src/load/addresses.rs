@@ -1,7 +1,7 @@
 //! The addresses of an exchange, one of which is in use.
 
 use crate::load::dialler::dial;
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;

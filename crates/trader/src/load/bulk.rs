@@ -2,7 +2,7 @@
 //! is another one. The raw echo at their other end is a sink, whose accounts give what arrived.
 
 use crate::load::dialler::{dial, dial_datagrams};
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use clock::Clock;
 use plan::process::orders::BulkPlan;
 use plan::tables::network::Protocol;

@@ -3,11 +3,11 @@
 
 use crate::between::ways::Ways;
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
+use crate::load::lane::{LANE_BYTES_MAX, Lane, UnsentMessage};
 use crate::load::lengths::Lengths;
-use crate::load::lost::{Directions, Patience, slots_of};
+use crate::load::patience::{Directions, Patience, slots_of};
 use crate::load::redial::{self, Redial};
 use crate::load::rows::{CANCEL_RESPONSE, CYCLE_SERVICE, ORDER_RESPONSE};
-use crate::load::sending::{LANE_BYTES_MAX, Lane, UnsentMessage};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::load::stamping::Stamping;
 use crate::stamped::KernelTimes;
@@ -25,6 +25,8 @@ pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
 const SILENCE_NS_MAX: u64 = 5_000_000_000;
 /// Interval between checks for that.
 const SILENCE_CHECK_NS: u64 = 100_000_000;
+/// A sleeping backend wakes at least this often, to check whether it should stop.
+pub(crate) const WAIT_NS_MAX: u64 = 50_000_000;
 
 pub(crate) struct Desk<E: OrderProtocol> {
     pub(crate) clock: Clock,

@@ -149,7 +149,7 @@ fn each_datagram_has_a_write_and_a_stamp_of_its_own() {
     let entry = Raw::new(BYTES, 1, true);
     let mut desk = Desk::new(Clock::calibrate(), streams, &[StreamId(0)], entry, recorder)
         .of_requests()
-        .over_datagrams(1_000, 1.0, crate::load::lost::Directions::None);
+        .over_datagrams(1_000, 1.0, crate::load::patience::Directions::None);
     desk.load.rate_per_second_offered = Some(1.0);
     desk.start_measuring(0);
     desk.order(0, 0, 100).unwrap();

@@ -1,6 +1,6 @@
 //! Connections and flows to one exchange, as a plan asks for them.
 
-use crate::load::run::{LOG_ON, TraderError};
+use crate::load::error::TraderError;
 use crate::load::session::OrderProtocol;
 use clock::Clock;
 use plan::process::orders::OrdersPlan;
@@ -10,6 +10,9 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
 use transport::tls::{self, Connector};
 use transport::{Connection, Dialogue, StreamId, Streams};
+
+/// Time limit for connecting, and for each step of logging on.
+const LOG_ON: Duration = Duration::from_secs(5);
 
 /// Makes connections to one exchange, as a plan asks for them.
 pub(crate) struct Dialler<'a> {

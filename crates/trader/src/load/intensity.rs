@@ -3,15 +3,8 @@
 
 use crate::load::desk::Desk;
 use crate::load::session::OrderProtocol;
-use clock::recorder::Series;
 use clock::schedule::Schedule;
-use plan::intensity::{INTENSITIES, WINDOW_NS, place_of};
-use record::Kind;
-
-/// The series of orders by intensity.
-pub(crate) fn series() -> impl Iterator<Item = Series> {
-    INTENSITIES.iter().map(|name| Series::new(name, Kind::Response))
-}
+use plan::intensity::{WINDOW_NS, place_of};
 
 /// Follows a schedule.
 pub(crate) struct Intensity {

@@ -3,7 +3,7 @@
 use crate::between::ends::{After, Ends};
 use crate::between::offsets::Offsets;
 use crate::between::ways::Ways;
-use crate::load::lost::Directions;
+use crate::load::patience::Directions;
 use crate::load::rows::{SERIES, SERIES_OF_REQUESTS};
 use crate::stamped::KernelTimes;
 use clock::Clock;

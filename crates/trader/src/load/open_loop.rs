@@ -2,7 +2,8 @@
 //! stays late. The cancel of an order is a message of the schedule, and is sent whether or not the
 //! order's ack has arrived.
 
-use crate::load::desk::Desk;
+use crate::load::desk::{Desk, WAIT_NS_MAX};
+use crate::load::error::SourceError;
 use crate::load::intensity::Intensity;
 use crate::load::session::OrderProtocol;
 use clock::schedule::{Arrival, Schedule};
@@ -26,35 +27,6 @@ const READS_BETWEEN_LOOKS: usize = 4;
 /// replies hardly wait for it.
 const GUARD_NS_MAX: f64 = 1_000.0;
 const GUARD_SHARE_OF_GAP: f64 = 0.01;
-/// A sleeping backend wakes at least this often, to check whether it should stop.
-pub(crate) const WAIT_NS_MAX: u64 = 50_000_000;
-
-/// Why a recorded day gives no schedule.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// Its file can't be used.
-    #[error("load.source = {file}: {source}")]
-    File {
-        /// The file.
-        file: String,
-        /// The cause.
-        source: flow::FlowError,
-    },
-    /// It ends too early.
-    #[error(
-        "load.source = {file} has the times of {recorded} orders, changes and cancels, and the run \
-         needs one more than its {messages} messages: lower seconds, warm_up_seconds or \
-         load.rate_per_second"
-    )]
-    Short {
-        /// The file.
-        file: String,
-        /// Its inputs.
-        recorded: usize,
-        /// Messages of the run.
-        messages: u64,
-    },
-}
 
 /// The first times of a recorded day, one more than there are messages, ns.
 fn recorded(file: &str, messages: u64) -> Result<Vec<f64>, SourceError> {

@@ -2,8 +2,8 @@
 //! order. It can't see a stall during which nobody was sending, so it has only service time and
 //! `cycle`.
 
-use crate::load::desk::Desk;
-use crate::load::open_loop::{DRAIN_NS, WAIT_NS_MAX};
+use crate::load::desk::{Desk, WAIT_NS_MAX};
+use crate::load::open_loop::DRAIN_NS;
 use crate::load::session::{Message, OrderProtocol, Reply};
 use plan::tables::load::Load;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,9 +5,9 @@
 use crate::load::addresses::{PATIENCE, SEARCH, search};
 use crate::load::desk::Desk;
 use crate::load::dialler::{Dialler, accounts};
+use crate::load::error::TraderError;
 use crate::load::in_flight::{Order, Progress, Stamps};
-use crate::load::run::TraderError;
-use crate::load::sending::UnsentMessage;
+use crate::load::lane::UnsentMessage;
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply, Standing};
 use plan::process::orders::OrdersPlan;
 use record::Outage;

@@ -1,8 +1,8 @@
 //! Which series a load has.
 
-use crate::load::intensity;
 use crate::stamped;
 use clock::recorder::Series;
+use plan::intensity::INTENSITIES;
 use plan::process::orders::{DatagramPlan, OrdersPlan, Wire};
 use plan::tables::network::{FORWARD, REQUEST, REVERSE};
 use record::Kind;
@@ -61,7 +61,8 @@ impl Rows {
             has.then(|| all.extend(more)).map(|()| row)
         };
         let has_intensity = plan.load.is_uneven() && !plan.wire.is_requests();
-        let by_intensity = add(has_intensity, &mut intensity::series());
+        let mut intensities = INTENSITIES.iter().map(|name| Series::new(name, Kind::Response));
+        let by_intensity = add(has_intensity, &mut intensities);
         let stamped = add(plan.load.stamp_every > 0, &mut stamped::series());
         Rows { all, by_intensity, stamped }
     }

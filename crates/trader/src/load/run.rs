@@ -5,12 +5,13 @@ use crate::load::bulk::BulkFlows;
 use crate::load::card::{self, Card};
 use crate::load::desk::{Desk, Finished};
 use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address, log_on, log_on_below};
-use crate::load::open_loop::{self, Agenda, SourceError};
+use crate::load::error::TraderError;
+use crate::load::open_loop::{self, Agenda};
 use crate::load::progress::Teller;
 use crate::load::redial::Redial;
 use crate::load::rows::{Rows, series};
 use crate::load::session::OrderProtocol;
-use crate::load::session::fix::{Fix, KeysError};
+use crate::load::session::fix::Fix;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
@@ -19,7 +20,7 @@ use crate::load::{bare, codec, one_way, ping_pong};
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
 use host::Scheduling;
-use host::measuring::{Measuring, MeasuringError, Report, Reporter};
+use host::measuring::{Measuring, Report, Reporter};
 use host::processor::ProcessorMeter;
 use host::ptp::CardReader;
 use plan::backend;
@@ -29,109 +30,12 @@ use plan::tables::load::Model;
 use record::processor::Processor;
 use record::progress::Second;
 use record::{self, ClientResult, MessageBytes};
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use transport::echo::bare::Bare;
-use transport::tls::{HandshakeError, TlsError};
 use transport::{Connection, StreamId, Streams, acked, inject};
-
-/// Time limit for connecting, and for each step of logging on.
-pub(super) const LOG_ON: Duration = Duration::from_secs(5);
 
 /// Time after which a message of a floor over datagrams is lost, ms.
 const FLOOR_PATIENCE_MS: u64 = 1_000;
-
-/// Why there is no result.
-#[derive(Debug, thiserror::Error)]
-pub enum TraderError {
-    /// The plan's load is out of range.
-    #[error(transparent)]
-    Load(#[from] plan::range::OutOfRange),
-    /// The schedule can't be made.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The plan names an unknown backend.
-    #[error(transparent)]
-    Backend(#[from] plan::backend::UnknownBackend),
-    /// The backend can't be opened.
-    #[error("cannot open backend {backend}: {source}; the kernel may be too old or forbid it")]
-    Open {
-        /// Its name.
-        backend: String,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    /// The connection failed, or the other end is not an exchange.
-    #[error("connection {lane} to {target}: {source}; is an exchange running there?")]
-    Connect {
-        /// `HOST:PORT`.
-        target: String,
-        /// Number of the connection.
-        lane: usize,
-        /// The cause.
-        source: io::Error,
-    },
-    /// Nothing listens at any of several addresses.
-    #[error("cannot connect to any of the addresses: {0}; is an exchange running at one of them?")]
-    Nowhere(String),
-    /// The other end is there, but no secure connection.
-    #[error("connection {lane} to {target}: {source}")]
-    Secure {
-        /// `HOST:PORT`.
-        target: String,
-        /// Which connection.
-        lane: usize,
-        /// The cause, and the remedy.
-        source: io::Error,
-    },
-    /// Orders are not understood, or their acknowledgements.
-    #[error("the codec failed its trial: {0}; this is a bug in tickpath")]
-    Codec(io::Error),
-    /// There is nothing to sign the Logons with.
-    #[error(transparent)]
-    Keys(#[from] KeysError),
-    /// There is nothing to check certificates by.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// Datagrams can't be received as the plan says.
-    #[error(transparent)]
-    Datagrams(#[from] transport::datagram::DatagramError),
-    /// The feed can't be followed.
-    #[error("the feed of {target}: {why}")]
-    Feed {
-        /// `HOST:PORT`.
-        target: String,
-        /// The reason, and what to do.
-        why: String,
-    },
-    /// The risk check can't be made, so there is no trading.
-    #[error(transparent)]
-    Risk(#[from] crate::risk::RiskError),
-    /// The audit log can't be opened.
-    #[error(transparent)]
-    Audit(#[from] audit::AuditError),
-    /// The thread can't be placed as asked.
-    #[error(transparent)]
-    Host(#[from] host::HostError),
-    /// The thread can't be pinned, the log can't be written, or there is a bug.
-    #[error(transparent)]
-    Measuring(#[from] MeasuringError),
-    /// The run was interrupted before anything was measured.
-    #[error("interrupted while connecting; nothing was measured")]
-    Interrupted,
-}
-
-impl TraderError {
-    /// Connection `lane` to `target` failed.
-    pub(crate) fn connect(target: &str, lane: usize, source: io::Error) -> TraderError {
-        let target = target.to_owned();
-        match source.get_ref().is_some_and(|error| error.is::<HandshakeError>()) {
-            true => TraderError::Secure { target, lane, source },
-            false => TraderError::Connect { target, lane, source },
-        }
-    }
-}
 
 /// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
 ///

@@ -2,7 +2,7 @@
 //! reply's. There are no stages, no session and no backend trait: the difference to the floor is
 //! what our own loop costs. It spins.
 
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::tick::counts::TickCounts;
 use crate::tick::followed_state::FollowedState;
 use crate::tick::result::{Receiving, ThreadResult};

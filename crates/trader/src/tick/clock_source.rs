@@ -6,7 +6,7 @@ use crate::between::ends::identity;
 use crate::between::offsets::Offsets;
 use crate::between::probes::Probes;
 use crate::load::dialler::Dialler;
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::tick::session::exchange::ExchangeSession;
 use crate::tick::stamped_orders::StampedResult;
 use clock::Clock;

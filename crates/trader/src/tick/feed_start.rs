@@ -1,6 +1,6 @@
 //! From log-on to a synchronised book: everything that precedes the first tick.
 
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::tick::link::Link;
 use crate::tick::prepare::{FollowedFeed, REHEARSED_MAX, SyncedBook, prepare, wrong};
 use crate::tick::rehearsal::{MadeUpTicks, Ticks};

@@ -4,7 +4,7 @@
 //! See docs/decisions/039-ticks-over-fix.md.
 
 use crate::load::dialler::Dialler;
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::session::fix::{Line, Times, initiator, password};
 use crate::tick::followed::fix::{FixBook, MD_ENTRY_TYPE, MD_REQ_ID, SYMBOL};
 use crate::tick::frames::FrameReceiver;

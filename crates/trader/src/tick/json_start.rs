@@ -2,7 +2,7 @@
 //! alone comes over, so that no tick waits for a reply.
 
 use crate::load::dialler::Dialler;
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::session::web::{WebSession, nonce};
 use crate::tick::followed::FollowedBook;
 use crate::tick::followed::json::JsonBook;

@@ -2,7 +2,7 @@
 //! come to.
 
 use crate::load::dialler::{Dialler, first_address};
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::session::web::STEP_PATIENCE;
 use crate::tick::receiver::TickReceiver;
 use clock::Clock;

@@ -1,7 +1,7 @@
 //! From a synchronised book to a trader: the strategy and its risk check in the feed's units, and
 //! rehearsals of them.
 
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::risk::{Profile, Risk};
 use crate::strategy::market_maker::MarketMaker;
 use crate::strategy::outcome::Outcome;

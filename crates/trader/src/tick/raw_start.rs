@@ -2,7 +2,7 @@
 //! the trader above this floor has.
 
 use crate::load::dialler::Dialler;
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::tick::frames::FrameReceiver;
 use crate::tick::frames::raw::RawFrames;
 use crate::tick::link::Link;

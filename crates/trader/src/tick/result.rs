@@ -1,6 +1,7 @@
 //! From the stamps of a run to its results: series, the file of samples, counts.
 
-use crate::load::run::{TraderError, processor};
+use crate::load::error::TraderError;
+use crate::load::run::processor;
 use crate::risk::Rejection;
 use crate::tick::clock_source::ClockSource;
 use crate::tick::counts::TickCounts;

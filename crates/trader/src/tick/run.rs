@@ -3,7 +3,7 @@
 
 use crate::load::addresses::first_of;
 use crate::load::dialler::{Dialler, dial};
-use crate::load::run::TraderError;
+use crate::load::error::TraderError;
 use crate::risk::Rejection;
 use crate::tick::addresses::Addresses;
 use crate::tick::audit_trail::AuditTrail;

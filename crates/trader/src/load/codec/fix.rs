@@ -1,6 +1,6 @@
 //! The exchange's end of FIX.
 
-use super::{Answer, InMemory};
+use super::answer::{Answer, InMemory};
 use clock::Clock;
 use fix::dictionary::Dictionary;
 use fix::encode::Body;

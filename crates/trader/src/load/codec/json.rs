@@ -1,6 +1,6 @@
 //! The exchange's end of JSON over WebSocket.
 
-use super::{Answer, InMemory};
+use super::answer::{Answer, InMemory};
 use std::io;
 use wire::OrderId;
 use wire::frame::{Opcode, write_frame_with};

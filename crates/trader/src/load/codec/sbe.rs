@@ -1,7 +1,7 @@
 //! The exchange's end of SBE.
 
+use super::answer::{Answer, InMemory};
 use super::json::booked;
-use super::{Answer, InMemory};
 use plan::tables::load::Load;
 use std::io;
 use wire::Decimal;

@@ -1,0 +1,48 @@
+//! One of a desk's connections.
+
+use crate::load::session::Message;
+use transport::StreamId;
+
+/// Bytes that wait in a lane whose socket is full. Beyond that the desk sends nothing until the
+/// socket takes some, and messages are late. It is half of one read, so that replies are read as
+/// fast as they are caused.
+pub(super) const LANE_BYTES_MAX: usize = 32 * 1024;
+
+/// One connection.
+pub(super) struct Lane {
+    pub(super) stream: StreamId,
+    /// Encoded, but not taken by the kernel yet.
+    pub(super) bytes: Vec<u8>,
+    /// The messages in `bytes`, each with the offset of its end.
+    pub(super) unsent: Vec<UnsentMessage>,
+    /// It is in the desk's list of lanes to write.
+    pub(super) dirty: bool,
+    pub(super) watched: bool,
+    pub(super) unanswered: u32,
+    /// Time of the last read with data, or of the first message after nothing was owed.
+    pub(super) quiet_since_ns: u64,
+    /// The highest sequence number answered so far, to detect replies out of order.
+    pub(super) answered_sequence: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct UnsentMessage {
+    pub(super) number: u64,
+    pub(super) message: Message,
+    pub(super) end: usize,
+}
+
+impl Lane {
+    pub(super) fn new(stream: StreamId) -> Lane {
+        Lane {
+            stream,
+            bytes: Vec::with_capacity(LANE_BYTES_MAX + 64 * 1024),
+            unsent: Vec::with_capacity(LANE_BYTES_MAX / 64),
+            dirty: false,
+            watched: false,
+            unanswered: 0,
+            quiet_since_ns: 0,
+            answered_sequence: 0,
+        }
+    }
+}
