@@ -195,10 +195,16 @@ fn every_module_in_code_type_exists() {
 #[test]
 fn the_crates_and_what_they_use_are_cargos() {
     let name = |cell: &str| cell.split(['[', ']']).nth(1).unwrap_or(cell).to_owned();
-    let drawn: BTreeMap<String, BTreeSet<String>> = table("<!-- crates:")
+    let rows: Vec<(String, BTreeSet<String>)> = table("<!-- crates:")
         .iter()
         .map(|row| (name(&row[0]), row[2].split_whitespace().map(str::to_owned).collect()))
         .collect();
+    for (at, (name, used)) in rows.iter().enumerate() {
+        let above: BTreeSet<String> = rows[..at].iter().map(|(name, _)| name.clone()).collect();
+        let below: Vec<&String> = used.difference(&above).collect();
+        assert!(below.is_empty(), "{name} uses {below:?}, which are not above it in the table");
+    }
+    let drawn: BTreeMap<String, BTreeSet<String>> = rows.into_iter().collect();
     let real = graph();
     let wrong: Vec<String> = real
         .keys()
