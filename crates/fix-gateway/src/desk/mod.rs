@@ -4,76 +4,33 @@
 mod market;
 mod number;
 mod orders;
+mod pending;
 mod report;
 mod request;
 mod requests;
+mod state;
 mod status;
 
 use crate::link::put_frame;
 use fix::dictionary::Dictionary;
 use fix::encode::Body;
-use fix::message::{Field, Message, split};
+use fix::message::{Message, split};
 use fix::session::{End, Event, Now, Role, Session, Settings};
 use fix::store::{FileStore, Store};
-use market::Market;
-pub(crate) use market::Securities;
-pub use market::Security;
+pub(crate) use market::securities::Securities;
+pub use market::securities::Security;
+use market::state::Market;
 use orders::Orders;
 use request::{Problem, Request};
-use status::Question;
+pub(crate) use state::Desk;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use wire::client_id::ClientId;
 use wire::frame::FrameError;
 use wire::reader::{Message as Frame, MessageReader};
 use wire::reply::decode_reply;
 use wire::request::{MassCancel, encode_authenticate, encode_mass_cancel};
-
-/// Requests that wait for their reply. One more is rejected.
-pub(crate) const PENDING_MAX: usize = 65_536;
-
-/// A request that waits for its reply.
-#[derive(Debug)]
-struct Pending {
-    kind: Asked,
-    /// The order, or the mass cancel itself.
-    target: ClientId,
-    /// ClOrdID of the request.
-    id: ClientId,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Asked {
-    New,
-    Cancel,
-    Replace,
-    /// With MassCancelRequestType (530).
-    MassCancel(char),
-    Status(Box<Question>),
-}
-
-/// See the module.
-pub(crate) struct Desk {
-    account: String,
-    session: Session<FileStore>,
-    orders: Orders,
-    pending: VecDeque<Pending>,
-    /// The client's message while it is acted on, and its fields.
-    message: (Vec<u8>, Vec<Field>),
-    /// Makes ExecID unique within a millisecond.
-    executions: u64,
-    securities: Arc<Securities>,
-    /// The market data that the client follows.
-    pub market: Market,
-    /// Waits for the client.
-    pub to_client: Vec<u8>,
-    /// Waits for the exchange.
-    pub to_exchange: Vec<u8>,
-    /// Cancel the account's orders when the client's connection ends.
-    pub cancels_on_disconnect: bool,
-}
 
 impl Desk {
     /// The session of `account` between `ours` and `theirs`, with its store in `path`. Orders come

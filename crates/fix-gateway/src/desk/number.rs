@@ -1,5 +1,6 @@
-//! Sums of prices and amounts, exact.
+//! Prices and amounts: exact sums, and fields of a message.
 
+use fix::encode::Body;
 use wire::decimal::Decimal;
 
 /// Digits after the point of an average price, beyond those of the prices.
@@ -19,6 +20,13 @@ pub(super) fn minus(a: Decimal, b: Decimal) -> Option<Decimal> {
 
 fn widened(number: Decimal, scale: u8) -> i128 {
     i128::from(number.mantissa()) * 10i128.pow(u32::from(scale - number.scale()))
+}
+
+/// Appends the field `tag`, if there is a number.
+pub(super) fn put_decimal(body: &mut Body<'_>, tag: u32, number: Option<Decimal>) {
+    if let Some(number) = number {
+        body.written(tag, |out| number.write_to(out));
+    }
 }
 
 /// An amount and what was paid for it.

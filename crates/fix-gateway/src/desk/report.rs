@@ -1,10 +1,11 @@
 //! From the exchange's replies to reports of FIX.
 
-use super::market::Securities;
-use super::number::{Traded, plus};
+use super::market::securities::Securities;
+use super::number::{Traded, plus, put_decimal};
 use super::orders::{Order, Orders};
+use super::pending::{Asked, Pending};
+use super::state::Desk;
 use super::status::{Standing, ended_code};
-use super::{Asked, Desk, Pending};
 use fix::encode::{Body, put_number};
 use fix::message::Message;
 use fix::session::Now;
@@ -72,12 +73,6 @@ pub(super) fn side_code(side: Side) -> char {
     match side {
         Side::Buy => '1',
         Side::Sell => '2',
-    }
-}
-
-pub(super) fn put_decimal(body: &mut Body<'_>, tag: u32, number: Option<Decimal>) {
-    if let Some(number) = number {
-        body.written(tag, |out| number.write_to(out));
     }
 }
 

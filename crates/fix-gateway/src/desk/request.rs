@@ -1,7 +1,8 @@
 //! From a message of the client to a request of the exchange.
 
-use super::market::{ListRequest, MarketDataRequest, Rejection, Securities};
-use super::status::Question;
+use super::market::request::{MarketDataRequest, Rejection};
+use super::market::securities::{ListRequest, Securities};
+use super::pending::Question;
 use fix::message::Message;
 use fix::tag::{DELIVERY_RESPONSE_NS, DELIVERY_TICK};
 use fix::time::parse_timestamp;

@@ -1,9 +1,11 @@
 //! Requests of the client: sent to the exchange, or answered from what the desk knows.
 
+use super::number::put_decimal;
 use super::orders::Order;
+use super::pending::{Asked, PENDING_MAX, Pending};
 use super::report::{ExecType, side_code};
 use super::request::{Change, Problem, Replace, Request};
-use super::{Asked, Desk, PENDING_MAX, Pending};
+use super::state::Desk;
 use crate::link::put_frame;
 use fix::session::Now;
 use std::io;
@@ -89,7 +91,7 @@ impl Desk {
             body.text(37, "NONE").bytes(11, create.client_id.as_bytes());
             exec_id.put(body, 17).char(150, '8').char(39, '8').number(103, 6).text(1, &account);
             body.text(55, &create.instrument_code).char(54, side_code(create.side));
-            super::report::put_decimal(body, 38, Some(create.amount));
+            put_decimal(body, 38, Some(create.amount));
             body.char(40, kind).number(151, 0).number(14, 0).number(6, 0);
             body.time(60, now.utc_ns).text(58, "ClOrdID (11) is that of an open order");
         })

@@ -1,33 +1,16 @@
 //! Status requests. The exchange answers them, as it does in its other protocols, so an order that
 //! is open is never one that another exchange has ended. The desk adds the fields that it knows.
 
+use super::pending::{Asked, Pending, Question};
 use super::report::{ExecType, side_code};
-use super::{Asked, Desk, Pending};
+use super::state::Desk;
 use crate::link::put_frame;
-use fix::encode::Body;
 use fix::session::Now;
 use std::io;
 use wire::OrderId;
 use wire::client_id::ClientId;
 use wire::reply::DoneStatus;
-use wire::request::{OrderStatus, Side, encode_order_status};
-
-/// The fields of a status request that its answer repeats.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Question {
-    pub symbol: String,
-    pub side: Side,
-    /// OrdStatusReqID (790).
-    pub status_id: Option<String>,
-}
-
-impl Question {
-    fn put_id(&self, body: &mut Body<'_>) {
-        if let Some(status_id) = &self.status_id {
-            body.text(790, status_id);
-        }
-    }
-}
+use wire::request::{OrderStatus, encode_order_status};
 
 /// The exchange's answer.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use super::*;
 use fix::store::MemoryStore;
+use wire::client_id::ClientId;
 use wire::frame::{Opcode, write_frame_with};
 use wire::reader::{FrameLimits, Role as Side};
 use wire::reply::{DoneStatus, OrderBooked, OrderDone, encode_booked, encode_done};

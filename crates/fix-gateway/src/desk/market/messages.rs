@@ -2,9 +2,9 @@
 
 use super::book::{Action, Applied, Book, Entry};
 use super::request::{Kind, Rejection};
-use super::{Market, Subscription, of};
-use crate::desk::Desk;
-use crate::desk::report::put_decimal;
+use super::state::{Market, Subscription, of};
+use crate::desk::number::put_decimal;
+use crate::desk::state::Desk;
 use fix::encode::Body;
 use fix::session::{Now, Session};
 use fix::store::FileStore;

@@ -9,120 +9,23 @@
 
 mod book;
 mod messages;
-mod request;
-mod securities;
+pub(super) mod request;
+pub(super) mod securities;
+mod security_list;
+pub(super) mod state;
 
-pub(crate) use request::MarketDataRequest;
-pub use securities::Security;
-pub(crate) use securities::{ListRequest, Securities};
-
-use super::Desk;
-use crate::link::put_frame;
+use super::state::Desk;
 use book::Book;
 use fix::session::Now;
-pub(crate) use request::Rejection;
-use request::{DUPLICATE_ID, Kind, NO_ROOM, Types};
-use std::collections::{HashMap, VecDeque};
+use request::{
+    DUPLICATE_ID, Kind, MarketDataRequest, NO_ROOM, Rejection, SUBSCRIPTIONS_MAX, no_room,
+};
+use state::{BOOK, Market, Subscription, of};
 use std::io;
 use wire::frame::FrameError;
 use wire::market_data::{MarketData, decode_level, decode_market_data};
 use wire::reader::{Message as Frame, MessageReader};
 use wire::reply::{Reply, decode_reply};
-use wire::request::{Channel, encode_subscribe};
-
-/// Subscriptions of a session, one for each symbol of a request. One more is rejected.
-pub(crate) const SUBSCRIPTIONS_MAX: usize = 256;
-
-const BOOK: &str = "BOOK";
-const TRADES: &str = "TRADES";
-
-/// See the module.
-#[derive(Default)]
-pub(crate) struct Market {
-    subscriptions: Vec<Subscription>,
-    /// The books of the symbols that were subscribed at the exchange; `None` until its snapshot.
-    books: HashMap<String, Option<Book>>,
-    /// Symbols whose subscription the exchange has not answered yet, in order.
-    asked: VecDeque<String>,
-    /// Waits for the exchange.
-    pub to_exchange: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct Subscription {
-    /// MDReqID (262).
-    id: String,
-    symbol: String,
-    kind: Kind,
-    depth: usize,
-    types: Types,
-    /// Whether the last increment of a tick carries the exchange's stamps.
-    is_stamped: bool,
-    /// Whether its first snapshot was sent.
-    has_begun: bool,
-    /// Whether a whole snapshot is to be sent again.
-    is_stale: bool,
-    /// Entries of the next MarketDataIncrementalRefresh, encoded, and how many.
-    entries: (Vec<u8>, usize),
-}
-
-/// Text of a rejection at [`SUBSCRIPTIONS_MAX`].
-fn no_room() -> String {
-    format!("this session has {SUBSCRIPTIONS_MAX} subscriptions (limit SUBSCRIPTIONS_MAX)")
-}
-
-impl Market {
-    /// Whether there is anything to follow.
-    pub fn is_wanted(&self) -> bool {
-        !self.subscriptions.is_empty()
-    }
-
-    /// The client's connection has ended, and its subscriptions with it.
-    pub fn clear(&mut self) {
-        *self = Market::default();
-    }
-
-    /// The connection to the exchange has ended.
-    pub fn close(&mut self) {
-        let subscriptions = std::mem::take(&mut self.subscriptions);
-        *self = Market { subscriptions, ..Market::default() };
-    }
-
-    /// Has the exchange send a symbol's book and trades, or stamp a book that it sends already.
-    fn ask(&mut self, symbol: &str, is_stamped: bool) {
-        let is_new = !self.books.contains_key(symbol);
-        if !is_new && !is_stamped {
-            return;
-        }
-        let channel = |name: &'static str| Channel {
-            instrument_code: Some(symbol.to_owned().into()),
-            ..Channel::named(name)
-        };
-        let channels =
-            [Channel { stamps: is_stamped.then_some(true), ..channel(BOOK) }, channel(TRADES)];
-        put_frame(&mut self.to_exchange, |out| encode_subscribe(out, &channels));
-        if is_new {
-            self.books.insert(symbol.to_owned(), None);
-        }
-        self.asked.push_back(symbol.to_owned());
-    }
-
-    /// Removes the requests for a symbol that the exchange does not send; their ids.
-    fn forget(&mut self, symbol: &str) -> Vec<String> {
-        self.books.remove(symbol);
-        let of_symbol = self.subscriptions.iter().filter(|one| one.symbol == symbol);
-        let ids: Vec<String> = of_symbol.map(|one| one.id.clone()).collect();
-        self.subscriptions.retain(|one| !ids.contains(&one.id));
-        ids
-    }
-}
-
-fn of<'a>(
-    subscriptions: &'a mut [Subscription],
-    symbol: &'a str,
-) -> impl Iterator<Item = &'a mut Subscription> {
-    subscriptions.iter_mut().filter(move |one| one.symbol == symbol)
-}
 
 impl Desk {
     /// Answers a MarketDataRequest, or begins to.

@@ -1,9 +1,12 @@
 //! A MarketDataRequest, checked as far as it can be without the exchange.
 
 use super::book::MARKET_DEPTH_MAX;
-use super::{SUBSCRIPTIONS_MAX, Securities};
+use super::securities::Securities;
 use fix::message::{Message, number};
 use fix::tag;
+
+/// Subscriptions of a session, one for each symbol of a request. One more is rejected.
+pub(crate) const SUBSCRIPTIONS_MAX: usize = 256;
 
 /// The kind of a request: SubscriptionRequestType (263).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +50,11 @@ pub(super) const NO_ROOM: Option<char> = Some('2');
 const BAD_DEPTH: Option<char> = Some('5');
 const BAD_UPDATE_TYPE: Option<char> = Some('6');
 const BAD_AGGREGATION: Option<char> = Some('7');
+
+/// Text of a rejection at [`SUBSCRIPTIONS_MAX`].
+pub(super) fn no_room() -> String {
+    format!("this session has {SUBSCRIPTIONS_MAX} subscriptions (limit SUBSCRIPTIONS_MAX)")
+}
 
 impl MarketDataRequest {
     /// Reads a message that the dictionary has checked. With a rejection also its MDReqID.
@@ -114,7 +122,7 @@ fn read(
             symbols.push(symbol);
         }
         if symbols.len() > SUBSCRIPTIONS_MAX {
-            return Err((NO_ROOM, super::no_room()));
+            return Err((NO_ROOM, no_room()));
         }
     }
     Ok(MarketDataRequest { id: id.to_owned(), kind, depth, types, is_stamped, symbols })

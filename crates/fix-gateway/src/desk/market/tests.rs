@@ -1,6 +1,7 @@
 //! A desk between a client and the exchange's messages about its market data.
 
 use super::*;
+use crate::desk::{Securities, Security};
 use fix::dictionary::Dictionary;
 use fix::session::{Event, Role, Session, Settings};
 use fix::store::MemoryStore;

@@ -1,0 +1,32 @@
+//! The state of one FIX session.
+
+use super::market::securities::Securities;
+use super::market::state::Market;
+use super::orders::Orders;
+use super::pending::Pending;
+use fix::message::Field;
+use fix::session::Session;
+use fix::store::FileStore;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// One FIX session without its sockets.
+pub(crate) struct Desk {
+    pub(super) account: String,
+    pub(super) session: Session<FileStore>,
+    pub(super) orders: Orders,
+    pub(super) pending: VecDeque<Pending>,
+    /// The client's message while it is acted on, and its fields.
+    pub(super) message: (Vec<u8>, Vec<Field>),
+    /// Makes ExecID unique within a millisecond.
+    pub(super) executions: u64,
+    pub(super) securities: Arc<Securities>,
+    /// The market data that the client follows.
+    pub market: Market,
+    /// Waits for the client.
+    pub to_client: Vec<u8>,
+    /// Waits for the exchange.
+    pub to_exchange: Vec<u8>,
+    /// Cancel the account's orders when the client's connection ends.
+    pub cancels_on_disconnect: bool,
+}
