@@ -4,6 +4,7 @@ mod bench;
 mod broadcast;
 mod datagrams;
 mod frames;
+mod harm;
 mod loss;
 mod port;
 mod shared;
