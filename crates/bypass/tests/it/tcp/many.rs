@@ -1,4 +1,4 @@
-//! Many bytes, and many connections one after another.
+//! Many bytes, and many connections one after another. `scripts/weekly` asks for more of both.
 
 use super::ends::{Bench, kernels_states, listener};
 use crate::bench::networks;
@@ -7,8 +7,19 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-const CONNECTIONS: usize = 400;
-const BYTES: usize = 8 << 20;
+/// The number that a variable asks for, or the usual one.
+fn number(variable: &str, usual: usize) -> usize {
+    let asked = std::env::var(variable).ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+fn connections() -> usize {
+    number("TICKPATH_TCP_CONNECTIONS", 400)
+}
+
+fn bytes() -> usize {
+    number("TICKPATH_TCP_BYTES", 8 << 20)
+}
 
 /// So many bytes each way at the same time: the kernel connects, then the stack does.
 #[test]
@@ -23,7 +34,7 @@ fn megabytes_each_way_are_equal_byte_for_byte() {
                 bench.accepted(&networks)
             }
         };
-        bench.talk(id, kernel, [BYTES; 2]);
+        bench.talk(id, kernel, [bytes(); 2]);
     }
 }
 
@@ -43,7 +54,7 @@ fn connections_past_the_limit_reuse_what_has_ended() {
     let Some(networks) = networks() else { return };
     let Some(mut bench) = Bench::new(&networks, limits) else { return };
     bench.stack.listen(bench.local.port());
-    for n in 0..CONNECTIONS {
+    for n in 0..connections() {
         let sent = [n as u8; 100];
         let (mut kernel, id) = bench.accepted(&networks);
         kernel.write_all(&sent).unwrap();
@@ -59,7 +70,7 @@ fn connections_past_the_limit_reuse_what_has_ended() {
         bench.stack.close(id);
         assert_eq!(reads_to_its_end(&mut bench, &mut kernel), sent, "connection {n}");
     }
-    assert_eq!(bench.stack.counts().connections, CONNECTIONS as u64);
+    assert_eq!(bench.stack.counts().connections, connections() as u64);
 }
 
 /// The same two ends again and again, each time after TIME-WAIT, with the stack as the client.
@@ -70,7 +81,7 @@ fn two_ends_are_connected_again_and_again() {
     let Some(mut bench) = Bench::new(&networks, limits) else { return };
     let listener = listener(&networks);
     bench.haste = 0;
-    for n in 0..CONNECTIONS {
+    for n in 0..connections() {
         let (mut kernel, id) = bench.dialled(&listener);
         let sent = [n as u8; 100];
         bench.stack.write(id, &sent).unwrap();
@@ -83,5 +94,5 @@ fn two_ends_are_connected_again_and_again() {
         });
         bench.pass(Duration::from_secs(10));
     }
-    assert_eq!(bench.stack.counts().connections, CONNECTIONS as u64);
+    assert_eq!(bench.stack.counts().connections, connections() as u64);
 }
