@@ -5,7 +5,8 @@
 //! - [`child`]: a test that starts its own program again, to be killed.
 //! - [`small_disk`]: a test on a disk that is full.
 //! - [`halting_disk`]: a test on disks that take nothing for a while.
-//! - [`cores`]: whether this machine's cores are quiet enough for a test about time.
+//! - [`cores`]: whether this machine's cores are quiet enough for a test about time, and a limit on
+//!   time that what others take of a core does not shorten.
 //! - [`cases`]: how many cases a property test tries.
 //! - [`quiet`]: a test about time states what it assumes, and enlarges its effect on a busy
 //!   machine.

@@ -6,7 +6,7 @@ use bypass::{BypassError, Copying, Device, PortOptions, Protocol, ZeroCopy};
 use host::network::{DEVICE, Networks};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const CHILD: &str = "TICKPATH_TEST_PORT_CHILD";
@@ -154,11 +154,56 @@ fn several_queues_are_served_and_one_alone_has_its_share() {
     }
 }
 
-/// Killed at any instant, a process leaves no program, no route and no rule.
+/// How long a child has the queue before it gives it back, and takes it again.
+const HELD: Duration = Duration::from_millis(3);
+/// How soon the kernel has everything again.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Rounds: `TICKPATH_BELOW_KILL_ROUNDS`, which scripts/weekly sets, or some.
+fn rounds() -> u32 {
+    let asked = std::env::var("TICKPATH_BELOW_KILL_ROUNDS").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
+/// All routes and rules of the first network, and its interface with the program, in `ip`'s words.
+/// Without those of IPv6: a second after the interface was made the kernel adds its own address.
+fn kernels_settings(networks: &Networks) -> String {
+    let show: [&[&str]; 3] = [
+        &["-4", "route", "show", "table", "all"],
+        &["-4", "rule", "show"],
+        &["-details", "link", "show", "dev", DEVICE],
+    ];
+    let said = show.map(|arguments| {
+        let run = || Command::new("ip").args(arguments).output().unwrap();
+        let done = networks.exchange().within(run).unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    });
+    said.concat()
+}
+
+/// A child that opens a port, once or again and again, until it is killed.
+fn child(networks: &Networks, how: &str) -> Child {
+    let start = || {
+        let name = testing::test_name!(a_killed_process_leaves_the_interface_to_the_kernel);
+        let mut child: Command = testing::child::again(&name);
+        child.env(CHILD, how).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    networks.exchange().within(start).unwrap()
+}
+
+/// Waits until a child has said that it has a port.
+fn holds(child: &mut Child) {
+    let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(said.any(|line| line.contains("holds")), "the child has no port");
+}
+
+/// Killed at any instant, a process leaves no program, no route and no rule, and within a second
+/// the kernel's stack works. A second is one of this thread's: see `testing::cores`.
 #[test]
 fn a_killed_process_leaves_the_interface_to_the_kernel() {
-    if std::env::var_os(CHILD).is_some() {
-        hold_a_port();
+    if let Some(how) = std::env::var_os(CHILD) {
+        hold_a_port(how == "again");
         return;
     }
     if !testing::child::is_possible() {
@@ -168,33 +213,49 @@ fn a_killed_process_leaves_the_interface_to_the_kernel() {
     if port(&networks).is_none() {
         return;
     }
-    let mut child = networks
-        .exchange()
-        .within(|| {
-            let name = testing::test_name!(a_killed_process_leaves_the_interface_to_the_kernel);
-            let mut child: Command = testing::child::again(&name);
-            child.env(CHILD, "1").stdout(Stdio::piped()).spawn().unwrap()
-        })
-        .unwrap();
-    let said = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let opened = said.into_iter().find(|line| line.contains("holds"));
-    let was_attached = has_program(&networks);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(opened.is_some() && was_attached, "{opened:?}");
     the_program_goes(&networks);
-    the_kernels_stack_works(&networks);
+    let before = kernels_settings(&networks);
+    let begin = clock::monotonic_ns();
+    let mut first = child(&networks, "once");
+    holds(&mut first);
+    let starts_ns = clock::monotonic_ns() - begin;
+    assert!(has_program(&networks));
+    is_killed(&networks, first, &before, "while it has a port");
+    // From the fork on: until it has its port, has it, and has given it back several times.
+    let mut random = clock::random::SplitMix64::new(clock::wall_ns());
+    for _ in 0..rounds() {
+        let delay = Duration::from_nanos(starts_ns).mul_f64(2.0 * random.unit_open());
+        let killed = child(&networks, "again");
+        std::thread::sleep(delay);
+        is_killed(&networks, killed, &before, &format!("{delay:?} after its start"));
+    }
     let again = port(&networks).expect("the queue is free again");
     drop(again);
 }
 
+fn is_killed(networks: &Networks, mut child: Child, before: &str, when: &str) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let is_the_kernels = || {
+        !has_program(networks) && {
+            the_kernels_stack_works(networks);
+            true
+        }
+    };
+    assert!(testing::cores::is_done_within(SOON, is_the_kernels), "killed {when}");
+    assert_eq!(kernels_settings(networks), before, "killed {when}");
+}
+
 /// In the child, which its parent kills, or which ends by itself.
-fn hold_a_port() {
+fn hold_a_port(again: bool) {
     let interface = Interface::named(DEVICE).unwrap();
-    let mut port = bypass::Port::open(&interface, COPY).unwrap();
-    port.claim(Protocol::Tcp, SocketAddrV4::new(interface.addresses[0], 0)).unwrap();
-    println!("\nit holds a port");
-    std::thread::sleep(PATIENCE);
+    let deadline = clock::Deadline::after(PATIENCE);
+    while !deadline.left().is_zero() {
+        let mut port = bypass::Port::open(&interface, COPY).unwrap();
+        port.claim(Protocol::Tcp, SocketAddrV4::new(interface.addresses[0], 0)).unwrap();
+        println!("\nit holds a port");
+        std::thread::sleep(if again { HELD } else { PATIENCE });
+    }
 }
 
 /// Routes and neighbours are the kernel's.
