@@ -1,6 +1,7 @@
 //! The integration tests of `exchange` in one program: linking is most of a test binary's cost.
 
 mod accounts;
+mod below;
 mod book;
 mod crash;
 mod crowds;

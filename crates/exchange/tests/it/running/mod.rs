@@ -4,15 +4,19 @@
 
 use clock::Clock;
 use exchange::{Config, Exchange, Instruments, Limits, Risk, StartBook, Tokens};
+use host::network::Networks;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::Streams;
 use transport::serve::{Rejections, serve};
 use tungstenite::{Message, WebSocket};
+
+/// Set in a program of tests whose exchanges run over AF_XDP: see `below`.
+pub const BELOW: &str = "TICKPATH_TEST_BELOW";
 
 /// Small limits, so that a test starts at once, and an empty book.
 pub fn config() -> Config {
@@ -45,13 +49,19 @@ pub fn config() -> Config {
 
 pub struct Running {
     pub address: SocketAddr,
+    /// Where the clients are, if the exchange runs below the kernel.
+    pub networks: Option<Arc<Networks>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<(Exchange, Rejections)>>,
 }
 
 impl Running {
     pub fn start(config: Config) -> Running {
-        Running::start_on("block", config)
+        if std::env::var_os(BELOW).is_none() {
+            return Running::start_on("block", config);
+        }
+        let open = |clock| transport::backend("af_xdp").unwrap().open(clock).unwrap();
+        Running::start_below(Networks::create().unwrap(), open, config)
     }
 
     pub fn start_on(backend: &'static str, config: Config) -> Running {
@@ -66,23 +76,58 @@ impl Running {
     ) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let clock = config.clock.unwrap_or_else(Clock::calibrate);
-        let mut exchange = Exchange::new(config).unwrap();
-        let thread = std::thread::spawn(move || {
+        Running::start_in(None, config, move |clock| {
             let mut streams = open(clock);
             streams.listen(listener).unwrap();
-            let limits = exchange.limits().serve();
-            let rejected = serve(&mut *streams, &mut exchange, limits, clock, &stopped).unwrap();
-            (exchange, rejected)
+            (streams, address)
+        })
+    }
+
+    /// Starts one whose streams have no sockets of the kernel, in a network of its own. Its clients
+    /// are in the other one.
+    pub fn start_below(
+        networks: Networks,
+        open: impl FnOnce(Clock) -> Box<dyn Streams> + Send + 'static,
+        config: Config,
+    ) -> Running {
+        let listen = format!("{}:0", networks.exchange().address());
+        Running::start_in(Some(Arc::new(networks)), config, move |clock| {
+            let mut streams = open(clock);
+            let address = streams.listen_at(&listen).unwrap();
+            (streams, address)
+        })
+    }
+
+    fn start_in(
+        networks: Option<Arc<Networks>>,
+        config: Config,
+        listen: impl FnOnce(Clock) -> (Box<dyn Streams>, SocketAddr) + Send + 'static,
+    ) -> Running {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, its_networks) = (stop.clone(), networks.clone());
+        let clock = config.clock.unwrap_or_else(Clock::calibrate);
+        let mut exchange = Exchange::new(config).unwrap();
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let work = || {
+                let (mut streams, address) = listen(clock);
+                tell.send(address).unwrap();
+                let limits = exchange.limits().serve();
+                let served = serve(&mut *streams, &mut exchange, limits, clock, &stopped);
+                (exchange, served.unwrap())
+            };
+            match its_networks {
+                None => work(),
+                Some(networks) => networks.exchange().within(work).unwrap(),
+            }
         });
-        Running { address, stop, thread: Some(thread) }
+        let address = told.recv().unwrap();
+        Running { address, networks, stop, thread: Some(thread) }
     }
 
     /// A TCP connection.
     pub fn dial(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
+        let stream = dial(self.address, self.networks.as_deref()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
         stream.set_nodelay(true).unwrap();
@@ -114,6 +159,12 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
+}
+
+/// A TCP connection of the kernel, in the clients' network if there is one.
+pub fn dial(address: SocketAddr, networks: Option<&Networks>) -> std::io::Result<TcpStream> {
+    let connect = || TcpStream::connect(address);
+    networks.map_or_else(connect, |networks| networks.trader().within(connect).unwrap())
 }
 
 pub struct Client {
