@@ -5,10 +5,12 @@
 use clock::Clock;
 use counting::allocations_of_process;
 use exchange::{Config, Exchange};
+use host::network::{Network, Networks};
+use plan::backend::is_below;
 use plan::process::orders::{OrdersPlan, Wire};
 use plan::tables::load::{Load, Model};
 use plan::trust::Trust;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transport::acked;
@@ -36,10 +38,13 @@ struct Case {
 /// Runs for `seconds`; returns messages sent and allocations made, by both ends together.
 fn run(case: Case, seconds: f64) -> (u64, u64) {
     let Case { model, connections, gateways, has_tls, .. } = case;
-    let pair = Pair::self_signed(&["127.0.0.1".to_owned()]).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let networks = is_below(case.backend).then(|| Networks::create().unwrap());
+    let below = networks.as_ref().map(|networks| format!("{}:9000", networks.exchange().address()));
+    let address = networks.as_ref().map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+    let pair = Pair::self_signed(&[address.to_string()]).unwrap();
     let ca_pem = String::from_utf8(pair.certificate.clone()).ok();
     let tls = has_tls.then(|| Trust { ca_pem, ..Trust::default() });
-    let directory = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let exchange = listener.local_addr().unwrap();
     let front = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -49,10 +54,11 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
         Case { is_forwarded: true, .. } => front.local_addr().unwrap(),
         _ => exchange,
     };
-    let target = target.to_string();
+    let target = below.clone().unwrap_or_else(|| target.to_string());
+    let (tell, told) = std::sync::mpsc::channel();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let server = scope.spawn(|| {
+        let serve_all = || {
             let clock = Clock::calibrate();
             let mut exchange = Exchange::new(Config::default()).unwrap();
             let limits = exchange.limits().serve();
@@ -67,9 +73,16 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
                 0 => backend.open(clock).unwrap(),
                 count => gateway::open(count, backend, acceptor, clock, |_| Ok(())).unwrap(),
             };
-            streams.listen(listener).unwrap();
+            match &below {
+                None => streams.listen(listener).unwrap(),
+                Some(address) => {
+                    streams.listen_at(address).unwrap();
+                }
+            }
+            tell.send(()).unwrap();
             serve(&mut *streams, &mut exchange, limits, clock, &stop).unwrap();
-        });
+        };
+        let server = scope.spawn(|| within(networks.as_ref().map(Networks::exchange), serve_all));
         let gateway = case.is_forwarded.then(|| {
             scope.spawn(|| {
                 let clock = Clock::calibrate();
@@ -110,8 +123,10 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
             hlog: directory.path().join("001.hlog").display().to_string(),
             progress: false,
         };
+        told.recv().unwrap();
         let before = allocations_of_process();
-        let result = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
+        let trade = || trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
+        let result = within(networks.as_ref().map(Networks::trader), trade);
         let allocations = allocations_of_process() - before;
         stop.store(true, Ordering::Relaxed);
         server.join().unwrap();
@@ -127,6 +142,34 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
         assert_eq!((result.load.rejected, result.load.unexpected), (0, 0), "{result:?}");
         (result.load.sent, allocations)
     })
+}
+
+/// Runs `work` in a network, or in that of this process.
+fn within<T>(network: Option<&Network>, work: impl FnOnce() -> T) -> T {
+    match network {
+        None => work(),
+        Some(network) => network.within(work).unwrap(),
+    }
+}
+
+/// Whether a backend can run here; otherwise the test is counted as skipped.
+fn is_here(backend: &'static str) -> bool {
+    let clock = Clock::calibrate();
+    let open = || transport::backend(backend).unwrap().open(clock);
+    if !is_below(backend) {
+        return testing::opens(backend, || open().map(drop));
+    }
+    match Networks::create() {
+        Ok(networks) => {
+            let address = format!("{}:0", networks.exchange().address());
+            let listen = || testing::opens(backend, || open()?.listen_at(&address).map(drop));
+            networks.exchange().within(listen).unwrap()
+        }
+        Err(why) => {
+            testing::skipped(testing::Need::Root, why);
+            false
+        }
+    }
 }
 
 /// One test, so that nothing else allocates meanwhile. With 4 accounts on 2 connections messages
@@ -155,6 +198,9 @@ fn twice_the_messages_take_no_more_allocations() {
         ("io_uring", Model::Open, 4, 2, false),
         ("io_uring_spin", Model::Open, 4, 0, false),
         ("io_uring_spin", Model::PingPong, 4, 0, false),
+        ("af_xdp", Model::Open, 4, 0, false),
+        ("af_xdp", Model::Open, 2, 0, false),
+        ("af_xdp", Model::Open, 4, 0, true),
     ];
     let forwarded = [
         ("block", Model::PingPong, 4, 0, false),
@@ -171,11 +217,7 @@ fn twice_the_messages_take_no_more_allocations() {
     for ((backend, model, connections, gateways, has_tls), is_forwarded, is_over_udp) in
         cases.chain(over_udp.map(|case| (case, false, true)))
     {
-        let clock = Clock::calibrate();
-        let is_here = || {
-            testing::opens(backend, || transport::backend(backend).unwrap().open(clock).map(drop))
-        };
-        if gateways > gateways_max || !is_here() {
+        if gateways > gateways_max || !is_here(backend) {
             continue;
         }
         let case =

@@ -8,6 +8,7 @@ use clock::schedule::Arrival;
 use exchange::{Config, Exchange, Feed, FlowConfig, Reach, StartBook};
 use flow::{Pace, Source};
 use host::Scheduling;
+use host::network::Networks;
 use plan::faults::Inject;
 use plan::process::ticks::{FeedPlan, TickPlan};
 use plan::tables::one_way::OneWay;
@@ -98,6 +99,30 @@ pub fn exchange_with(feed: Feed, clock: Clock, flow: Flow, harm: Inject) -> End 
         let limits = exchange.limits().serve();
         (exchange, limits)
     })
+}
+
+/// As [`exchange`], over AF_XDP: orders and feed share a device. Trader and exchange each have a
+/// network; it listens when this returns.
+pub fn exchange_below(networks: &Arc<Networks>, clock: Clock, flow: Flow) -> End {
+    let feed = Feed { reach: Reach::Unicast, ..Feed::default() };
+    let device = transport::backend("af_xdp").unwrap().shared_device().unwrap();
+    let config = Config { feed_device: Some(device.clone()), ..config(feed, clock, flow) };
+    let target = format!("{}:9000", networks.exchange().address());
+    let (networks, address) = (networks.clone(), target.clone());
+    let (tell, told) = std::sync::mpsc::channel();
+    let end = End::run(target, move |stop| {
+        let work = || {
+            let mut exchange = Exchange::new(config).unwrap();
+            let limits = exchange.limits().serve();
+            let mut streams = device.streams(clock);
+            streams.listen_at(&address).unwrap();
+            tell.send(()).unwrap();
+            serve(&mut *streams, &mut exchange, limits, clock, stop).unwrap();
+        };
+        networks.exchange().within(work).unwrap();
+    });
+    told.recv().unwrap();
+    end
 }
 
 /// The settings of [`exchange_with`].
