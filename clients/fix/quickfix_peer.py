@@ -114,7 +114,7 @@ def settings_of(directory: str, lines: list[str]) -> fix.SessionSettings:
     """Settings, which QuickFIX reads from a file; it makes the directory for its store."""
     path = Path(directory) / "settings"
     path.parent.mkdir(parents=True, exist_ok=True)
-    always = ["[default]", "BeginString=FIX.4.4", "StartTime=00:00:00", "EndTime=00:00:00"]
+    always = ["[DEFAULT]", "BeginString=FIX.4.4", "StartTime=00:00:00", "EndTime=00:00:00"]
     path.write_text("\n".join([*always, "UseDataDictionary=Y", *lines, ""]))
     return fix.SessionSettings(str(path))
 
@@ -123,7 +123,7 @@ def client(port: str, comp_id: str, token: str, dictionary: str, store: str) -> 
     settings = settings_of(store, [
         "ConnectionType=initiator", "HeartBtInt=5", "ReconnectInterval=1",
         f"DataDictionary={dictionary}", f"FileStorePath={store}",
-        "[session]", f"SenderCompID={comp_id}", "TargetCompID=TICKPATH",
+        "[SESSION]", f"SenderCompID={comp_id}", "TargetCompID=TICKPATH",
         "SocketConnectHost=127.0.0.1", f"SocketConnectPort={port}",
     ])  # fmt: skip
     session = fix.SessionID("FIX.4.4", comp_id, "TICKPATH")
@@ -149,7 +149,7 @@ def server(dictionary: str, *comp_ids: str) -> None:
         settings = settings_of(directory, [
             "ConnectionType=acceptor", f"DataDictionary={dictionary}", "SenderCompID=TICKPATH",
             f"SocketAcceptPort={port}", "SocketReuseAddress=Y",
-            *(f"[session]\nTargetCompID={comp_id}" for comp_id in comp_ids),
+            *(f"[SESSION]\nTargetCompID={comp_id}" for comp_id in comp_ids),
         ])  # fmt: skip
         application = Server(fix.DataDictionary(dictionary))
         acceptor = fix.SocketAcceptor(application, fix.MemoryStoreFactory(), settings)

@@ -28,10 +28,10 @@ public final class FixClient extends FixPeer {
             System.exit(2);
         }
         String text = String.join("\n",
-            "[default]", "ConnectionType=initiator", "StartTime=00:00:00", "EndTime=00:00:00",
+            "[DEFAULT]", "ConnectionType=initiator", "StartTime=00:00:00", "EndTime=00:00:00",
             "HeartBtInt=5", "ReconnectInterval=1", "UseDataDictionary=Y",
             "DataDictionary=" + args[3], "FileStorePath=" + args[4],
-            "[session]", "BeginString=FIX.4.4", "SenderCompID=" + args[1],
+            "[SESSION]", "BeginString=FIX.4.4", "SenderCompID=" + args[1],
             "TargetCompID=TICKPATH", "SocketConnectHost=127.0.0.1",
             "SocketConnectPort=" + args[0]);
         Application application = new FixClient(args[2]);

@@ -31,11 +31,11 @@ public final class FixServer extends FixPeer {
             System.exit(2);
         }
         StringBuilder text = new StringBuilder(String.join("\n",
-            "[default]", "ConnectionType=acceptor", "StartTime=00:00:00", "EndTime=00:00:00",
+            "[DEFAULT]", "ConnectionType=acceptor", "StartTime=00:00:00", "EndTime=00:00:00",
             "UseDataDictionary=Y", "DataDictionary=" + args[0], "BeginString=FIX.4.4",
             "SenderCompID=TICKPATH", "SocketAcceptAddress=127.0.0.1", "SocketAcceptPort=0", ""));
         for (int at = 1; at < args.length; at++) {
-            text.append("[session]\nTargetCompID=").append(args[at]).append('\n');
+            text.append("[SESSION]\nTargetCompID=").append(args[at]).append('\n');
         }
         byte[] bytes = text.toString().getBytes(StandardCharsets.UTF_8);
         SessionSettings settings = new SessionSettings(new ByteArrayInputStream(bytes));
