@@ -17,7 +17,7 @@ const MAGIC: &[u8; 16] = b"tickpath fix 1\0\n";
 #[derive(Debug)]
 pub(super) struct Segment {
     /// Locked.
-    _file: File,
+    file: File,
     /// The whole file. Zeros are behind the last record.
     memory: MmapMut,
     /// Bytes in use.
@@ -63,7 +63,7 @@ impl Segment {
             let why = format!("cannot reserve {bytes} bytes for {}: {error}", path.display());
             io::Error::new(error.kind(), why)
         })?;
-        Ok(Segment { _file: file, memory, end, messages })
+        Ok(Segment { file, memory, end, messages })
     }
 
     /// Adds a record. Gives false, and changes nothing, if there is no room.
@@ -99,6 +99,15 @@ impl Segment {
     #[cfg(test)]
     pub fn end(&self) -> usize {
         self.end
+    }
+}
+
+impl Drop for Segment {
+    /// A process that another thread has just forked has a copy of the descriptor until it starts
+    /// its program, and closing ours would leave the file locked until then.
+    fn drop(&mut self) {
+        // It is closed next, which unlocks it too.
+        let _ = self.file.unlock();
     }
 }
 
@@ -138,4 +147,22 @@ fn reserve(file: &mut File, used: usize, bytes: usize) -> io::Result<MmapMut> {
     // SAFETY: other processes that use stores see the lock and leave the file alone, and nobody
     // makes it shorter; so the memory is as long as the mapping, and changes only by this process.
     unsafe { MmapMut::map_mut(&*file) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store could not be opened again while a child of another test was about to start.
+    #[test]
+    fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("store");
+        let open = || Segment::open(&path, 100, |_| {});
+        let segment = open().expect("a file");
+        let _copy = segment.file.try_clone().expect("a copy");
+        open().expect_err("it is in use");
+        drop(segment);
+        open().expect("it is free");
+    }
 }
