@@ -232,7 +232,7 @@ fn stall_is_felt(stall: Duration) -> Result<(), String> {
             .sum::<u64>()
     };
     let open = slow(open_load());
-    assert!(open > 250, "{open} messages waited");
+    testing::unless!(open > 250, "{open} messages waited");
     let ping_pong = slow(Load { model: Model::PingPong, ..open_load() });
     testing::unless!(ping_pong <= 3, "{ping_pong} messages waited");
     Ok(())
