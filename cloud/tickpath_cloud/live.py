@@ -79,7 +79,8 @@ class Live:
         if self.report is not None:
             return self.report
         text = resources.files("tickpath_cloud").joinpath("live.html").read_text()
-        return text.replace("{{title}}", escape(self.title)).replace("{{token}}", self.token)
+        text = text.replace("{{palette}}", look.PALETTE).replace("{{token}}", self.token)
+        return text.replace("{{title}}", escape(self.title))
 
 
 def report_of(title: str, text: str) -> str:

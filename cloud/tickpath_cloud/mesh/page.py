@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from tickpath_cloud import look
 from tickpath_cloud.mesh import analysis, table
 from tickpath_cloud.mesh.measure import SCENARIO
 from tickpath_cloud.mesh.record import Found
@@ -21,12 +22,10 @@ DARK_FROM = 5  # the shade from which on text is light
 KINDS = {"hosts": " class=text", "labels": " class=text"}  # of columns whose cells are long
 FIGURES_MAX = 16  # hosts whose cells have figures; more have them as titles
 STYLE = """
-:root { color-scheme: light dark; --paper: #fff; --ink: #1b1b1b; --quiet: #5c5c5c; --rule: #d5d5d5;
-  --h0: #e4eef5; --h1: #c5dcea; --h2: #a2c7de; --h3: #7aaed0; --h4: #4f93c0; --h5: #2f76aa;
-  --h6: #1a588c; --h7: #0b3a66; --bad: #b3261e; }
-@media screen and (prefers-color-scheme: dark) { :root { --paper: #141517; --ink: #e4e3df;
-  --quiet: #a09f9a; --rule: #3a3b3e; --h0: #16283a; --h1: #17364f; --h2: #1a4769; --h3: #205c86;
-  --h4: #2f78a8; --h5: #4c99c9; --h6: #82bfe4; --h7: #d3ecfb; --bad: #ff8a80; } }
+:root { --h0: #e4eef5; --h1: #c5dcea; --h2: #a2c7de; --h3: #7aaed0; --h4: #4f93c0; --h5: #2f76aa;
+  --h6: #1a588c; --h7: #0b3a66; }
+@media screen and (prefers-color-scheme: dark) { :root { --h0: #16283a; --h1: #17364f;
+  --h2: #1a4769; --h3: #205c86; --h4: #2f78a8; --h5: #4c99c9; --h6: #82bfe4; --h7: #d3ecfb; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0 auto; max-width: 66rem; padding: 1.5rem 1.25rem 4rem; background: var(--paper);
@@ -69,7 +68,8 @@ def page(found: Found, record: dict[str, Any]) -> str:
         "<meta name=viewport content='width=device-width, initial-scale=1'>",
         "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
         "style-src 'unsafe-inline'\">",
-        f"<title>Mesh of {len(mesh.hosts)} hosts</title><style>{STYLE}</style></head><body>",
+        f"<title>Mesh of {len(mesh.hosts)} hosts</title>"
+        f"<style>{look.PALETTE}{STYLE}</style></head><body>",
         f"<h1>Mesh of {len(mesh.hosts)} hosts</h1>",
         f"<p>{escape(table.headline(found))} {escape(table.clusters(found))}</p>",
         _failed(found),
