@@ -6,10 +6,11 @@ use crate::market::Race;
 use crate::replay::replay;
 use crate::seeds::{Money, outcomes, state_hash};
 use crate::worth::{Measured, Question};
+use record::Unit;
 use record::comparison::Comparison;
 use record::comparison::compared::ComparedFigure;
 use record::race::{RaceRecord, SCHEMA};
-use record::tune::{Trial, TriedSetting, Unit};
+use record::tune::{Trial, TriedSetting};
 
 /// A race with all its latencies.
 #[derive(Clone, Debug)]

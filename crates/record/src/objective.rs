@@ -5,7 +5,7 @@ use crate::Load;
 use crate::RunRecord;
 use crate::comparison::compared::OVER_FLOOR;
 use crate::comparison::selector::{BadSelector, Figure, Selector};
-use crate::tune::Unit;
+use crate::unit::Unit;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

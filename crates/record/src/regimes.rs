@@ -4,26 +4,12 @@
 //! See docs/decisions/022-regimes-and-ratios.md.
 
 use crate::hlog::{HlogError, Totals, slices};
+use crate::series::InRegime;
 use crate::{Kind, Percentiles, Series, Subject};
-use serde::{Deserialize, Serialize};
+use stats::percentiles;
 use stats::regimes::{Regime, Regimes};
-use stats::{PERCENTILES, percentiles};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
-
-/// A series in one of the machine's two regimes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct InRegime {
-    /// The faster or the slower one.
-    pub regime: Regime,
-    /// Slices (intervals of the logs, about a second each) in it, all runs.
-    pub slices: u32,
-    /// Their share of all slices, 0 to 1. The rest lies between both regimes.
-    pub share: f64,
-    /// These slices merged.
-    pub figures: Percentiles,
-}
 
 /// The latencies of one run in the fast regime and in the slow one; only of series that have both.
 pub type ByRegime = [Totals; 2];
@@ -125,26 +111,6 @@ impl Series {
         self.regimes = [Regime::Fast, Regime::Slow].into_iter().enumerate().map(figures).collect();
         let figures: Vec<Percentiles> = self.regimes.iter().map(|one| one.figures).collect();
         self.widen(&figures);
-    }
-
-    /// Widens the brackets to span these figures too, and judges them again.
-    pub(crate) fn widen(&mut self, others: &[Percentiles]) {
-        let (mut holds_to, mut all_hold) = (0.0, true);
-        for (index, (name, quantile)) in PERCENTILES.into_iter().enumerate() {
-            let (Some(ends), Some(figure)) =
-                (self.bracket.get_mut(name), self.pooled.values()[index])
-            else {
-                break;
-            };
-            for value in others.iter().filter_map(|other| other.values()[index]) {
-                *ends = [ends[0].min(value), ends[1].max(value)];
-            }
-            all_hold &= stats::bracket::holds(figure, *ends);
-            if all_hold {
-                holds_to = quantile;
-            }
-        }
-        self.holds_to = self.holds_to.map(|to| to.min(holds_to));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::hlog::tests::line;
 use crate::merge::pooling::{self, Judging};
-use crate::over_floor;
+use crate::pairing;
 use crate::{DisturbedShare, Moves, RunRecord};
 use clock::random::SplitMix64;
 
@@ -54,7 +54,7 @@ fn record_of(seed: u64, runs: &[Seconds]) -> RunRecord {
     let mut subjects = vec![subject("a"), subject("floor")];
     let open = |run: usize| Ok(logs[run].as_bytes());
     let by_regime = find(&mut subjects, runs.len(), open).unwrap();
-    over_floor::pair(&mut subjects, &totals, &by_regime);
+    pairing::pair(&mut subjects, &totals, &by_regime);
     RunRecord { subjects, ..RunRecord::default() }
 }
 

@@ -3,141 +3,17 @@
 //! Latencies are integers in the series' `unit`. Readers ignore keys they don't know and take
 //! absent ones at their default, so that old and new records open.
 
-pub use crate::disturbed::{DisturbedShare, Disturber};
-use crate::load::Load;
-use crate::over_floor::{self, OverFloor};
-use crate::regimes::InRegime;
-pub use clock::kind::Kind;
+use crate::disturbed::Disturber;
+use crate::series::Series;
+use crate::subject::Subject;
+use clock::kind::Kind;
 use serde::{Deserialize, Serialize};
-pub use stats::Percentiles;
-pub use stats::bracket::Moves;
-use std::collections::BTreeMap;
 
 /// Name of the subject that is the idle look.
 pub const HICCUP: &str = "hiccup";
 
 /// Version of the schema that this code writes.
 pub const SCHEMA: u32 = 3;
-
-/// One series of one subject, over all valid runs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Series {
-    /// `order`, `cancel`, `cycle`, …
-    pub name: String,
-    /// Response time, service time, …
-    pub kind: Kind,
-    /// Always `ns` so far.
-    pub unit: String,
-    /// All runs merged by histogram.
-    pub pooled: Percentiles,
-    /// Names of the pooled percentiles with fewer than 100 samples beyond them.
-    #[serde(default)]
-    pub uncertain: Vec<String>,
-    /// Each run alone, in order; without samples for a run that lacks the series.
-    #[serde(default)]
-    pub per_run: Vec<Percentiles>,
-    /// Per percentile, a confidence interval of at least 95 % for the median over runs; absent with
-    /// fewer than six runs.
-    #[serde(default)]
-    pub interval: BTreeMap<String, [u64; 2]>,
-    /// Per pooled percentile, the two values between which the undisturbed one lies.
-    #[serde(default)]
-    pub bracket: BTreeMap<String, [u64; 2]>,
-    /// The highest printed percentile up to which all brackets are narrower than 10 %, as a rank
-    /// from 0 to 1; 0 if p50 does not hold; `None` if it can't be judged.
-    #[serde(default)]
-    pub holds_to: Option<f64>,
-    /// The direction in which disturbance may move its values.
-    #[serde(default)]
-    pub moves: Moves,
-    /// Why it can't be judged; empty if it can.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub not_judged: String,
-    /// The disturbed share of each run, in order.
-    #[serde(default)]
-    pub disturbed: Vec<DisturbedShare>,
-    /// Its figures in the machine's fast and slow regime; empty if the machine had one speed, or if
-    /// that is not known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub regimes: Vec<InRegime>,
-    /// Its ratio and difference to its floor, or for a floor to the bare echo, paired by run and
-    /// regime; `None` without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over_floor: Option<OverFloor>,
-}
-
-impl Series {
-    /// `series.kind`, its tag among those of one subject.
-    pub fn own_tag(&self) -> String {
-        format!("{}.{}", self.name, self.kind.name())
-    }
-}
-
-/// A subject: one client that was measured.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Subject {
-    /// Its name in the scenario; `floor`, `bare` and `hiccup` are tickpath's own.
-    pub name: String,
-    /// Its way of waiting and reading: `spin`, `block`, …
-    #[serde(default)]
-    pub backend: String,
-    /// The class of its measuring thread: `other`, `fifo:PRIORITY`, …
-    #[serde(default)]
-    pub scheduling: String,
-    /// Whether it used TLS; for a floor, whether its messages were as long as TLS records.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub tls: bool,
-    /// The program that started it over another stack, with its arguments; empty: none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub wrapper: Vec<String>,
-    /// Dialect of its orders, `sbe`, `sbe-udp` or `fix`; empty for JSON and for all that sends no
-    /// orders. For a floor: its messages were as long as those.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub dialect: String,
-    /// Dialect of the market data that it follows, `json`, `json-top` or `fix`; empty for SBE and
-    /// for all that follows none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub feed: String,
-    /// The cores of its exchange and of its measuring thread, in this order.
-    #[serde(default)]
-    pub cores: Vec<usize>,
-    /// Its messages.
-    #[serde(default)]
-    pub load: Load,
-    /// Its latencies.
-    #[serde(default)]
-    pub series: Vec<Series>,
-    /// For ticks that led to orders, the mean stages around percentiles of the path, over all runs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attribution: Vec<crate::tick::Attribution>,
-    /// The worst of these ticks, the worst first, as many as requested.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub traced: Vec<crate::tick::TracedTick>,
-}
-
-impl Subject {
-    /// Whether it is a raw echo, one of tickpath's own floors.
-    pub fn is_floor(&self) -> bool {
-        self.name.starts_with("floor")
-    }
-
-    /// Whether it is the bare echo below a floor.
-    pub fn is_bare(&self) -> bool {
-        self.name.starts_with("bare")
-    }
-
-    /// Whether it is a floor or the bare echo below one, not a subject of the scenario.
-    pub fn is_reference(&self) -> bool {
-        self.is_floor() || self.is_bare()
-    }
-
-    /// The series of that name and kind.
-    pub fn series(&self, name: &str, kind: Kind) -> Option<&Series> {
-        self.series.iter().find(|series| series.name == name && series.kind == kind)
-    }
-}
 
 /// Result of a validity rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -315,24 +191,6 @@ pub struct LeftOutRun {
 }
 
 impl RunRecord {
-    /// Reads a record of this schema or of an earlier one.
-    ///
-    /// # Errors
-    /// If the text is no such record.
-    pub fn from_json(text: &str) -> Result<RunRecord, serde_json::Error> {
-        let mut record: RunRecord = serde_json::from_str(text)?;
-        if record.schema < 2 {
-            // It was judged as a whole: all of its figures hold, or none counts.
-            let series = record.subjects.iter_mut().flat_map(|subject| &mut subject.series);
-            series.for_each(Series::hold_all);
-        }
-        if record.schema < 3 {
-            over_floor::derive(&mut record);
-            record.schema = SCHEMA;
-        }
-        Ok(record)
-    }
-
     /// Whether it broke a rule of integrity and so is not a result.
     pub fn is_void(&self) -> bool {
         !self.void_because.is_empty()
@@ -363,7 +221,3 @@ impl RunRecord {
         self.subjects.iter().find(|subject| subject.name == name)
     }
 }
-
-#[cfg(test)]
-#[path = "run_tests.rs"]
-mod tests;

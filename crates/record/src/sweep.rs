@@ -3,7 +3,7 @@
 
 use crate::directory::write_whole;
 use crate::objective::Objective;
-use crate::tune::Unit;
+use crate::unit::Unit;
 use crate::{Kind, Load, RunRecord, Series, Subject};
 use serde::{Deserialize, Serialize};
 use std::io;

@@ -117,7 +117,7 @@ fn record(parts: &[Part; 2]) -> RunRecord {
     let tagged =
         |(name, (sample, _)): (&str, &Part)| (format!("{name}.order.service"), sample.clone());
     let totals = names.into_iter().zip(parts).map(tagged).collect();
-    record::over_floor::pair(&mut subjects, &[&totals], &[]);
+    record::pairing::pair(&mut subjects, &[&totals], &[]);
     let is_disturbed = parts[0].1 > 0.0;
     RunRecord {
         runs: 1,

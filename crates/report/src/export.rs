@@ -78,12 +78,12 @@ pub fn openmetrics(records: &[ExportedRecord<'_>]) -> String {
 pub fn families(records: &[ExportedRecord<'_>]) -> [Family; 2] {
     let mut latency = Family::new(
         "tickpath_latency_seconds",
-        metrics::Kind::Gauge,
+        metrics::FamilyKind::Gauge,
         "A percentile over all runs of a record; rank 1 is the maximum.",
     );
     let mut holding = Family::new(
         "tickpath_figure_holds",
-        metrics::Kind::Gauge,
+        metrics::FamilyKind::Gauge,
         "1 if disturbance moved the figure by less than a tenth.",
     );
     rows(records, false, &mut |row| {
@@ -179,8 +179,8 @@ pub(crate) fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::InRegime;
     use record::Kind;
-    use record::regimes::InRegime;
 
     fn record() -> RunRecord {
         let run = serde_json::json!({"count": 2000, "p50": 900, "max": 5000});

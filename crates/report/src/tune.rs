@@ -2,9 +2,10 @@
 
 use crate::text::terminal::{Terminal, clip, wrap};
 use crate::text::words::cores;
+use record::Unit;
 use record::text::counted;
 use record::tune::{
-    SettingState, State, Step, Survey, Trial, TriedSetting, TuneReport, Unit, UntriedSetting,
+    SettingState, State, Step, Survey, Trial, TriedSetting, TuneReport, UntriedSetting,
 };
 use stats::compare::Effect;
 use stats::verdict::Outcome;

@@ -1,7 +1,7 @@
 //! One line of a comparison.
 
 use crate::Kind;
-use crate::tune::Unit;
+use crate::unit::Unit;
 use serde::{Deserialize, Serialize};
 use stats::compare::Effect;
 use stats::verdict::Outcome;

@@ -1,8 +1,8 @@
 //! The verdict over all figures of a comparison.
 
 use crate::RunRecord;
-use crate::comparison::Comparison;
 use crate::comparison::compared::ComparedFigure;
+use crate::comparison::file::Comparison;
 use crate::comparison::gate::Gate;
 use crate::text::counted;
 use stats::compare::RUNS_MIN;

@@ -5,7 +5,7 @@ use crate::RunRecord;
 use crate::comparison::compared::ComparedFigure;
 use crate::comparison::selector::Selector;
 use crate::objective::Objective;
-use crate::tune::Unit;
+use crate::unit::Unit;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -227,7 +227,7 @@ mod tests {
             subject: "rust".to_owned(),
             series: "order".to_owned(),
             kind: Kind::Service,
-            unit: crate::tune::Unit::Ns,
+            unit: crate::unit::Unit::Ns,
             figure: "p99".to_owned(),
             effect: Effect {
                 a: 100,

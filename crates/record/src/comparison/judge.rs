@@ -5,7 +5,7 @@ use crate::comparison::compared::{ComparedFigure, OVER_FLOOR};
 use crate::comparison::disturbance::{JudgedRun, between, whose};
 use crate::comparison::runs::{ArmSeries, Runs};
 use crate::comparison::selector::Figure;
-use crate::tune::Unit;
+use crate::unit::Unit;
 use stats::compare::{Design, effect};
 use stats::verdict::{Difference, Method, Scale, Verdict, judge};
 
@@ -35,7 +35,8 @@ pub fn compare_all(
     a: &Runs,
     candidates: &[&Runs],
 ) -> Vec<Vec<ComparedFigure>> {
-    let found: Vec<Vec<Found>> = candidates.iter().map(|b| differences(question, a, b)).collect();
+    let found: Vec<Vec<FoundFigure>> =
+        candidates.iter().map(|b| differences(question, a, b)).collect();
     let verdicts = judge(
         &found
             .iter()
@@ -44,12 +45,12 @@ pub fn compare_all(
     );
     let pairs = found.into_iter().zip(verdicts);
     pairs
-        .map(|(all, verdicts)| all.into_iter().zip(verdicts).map(Found::compared).collect())
+        .map(|(all, verdicts)| all.into_iter().zip(verdicts).map(FoundFigure::compared).collect())
         .collect()
 }
 
 /// A figure of a row of A, and how B's differs from it.
-struct Found<'a> {
+struct FoundFigure<'a> {
     row: &'a ArmSeries,
     figure: String,
     unit: Unit,
@@ -60,9 +61,9 @@ struct Found<'a> {
     one_way: String,
 }
 
-impl Found<'_> {
-    fn compared((found, verdict): (Found<'_>, Verdict)) -> ComparedFigure {
-        let Found { row, figure, unit, difference, disturbance, one_way } = found;
+impl FoundFigure<'_> {
+    fn compared((found, verdict): (FoundFigure<'_>, Verdict)) -> ComparedFigure {
+        let FoundFigure { row, figure, unit, difference, disturbance, one_way } = found;
         ComparedFigure {
             subject: row.subject.clone(),
             series: row.series.clone(),
@@ -81,7 +82,7 @@ impl Found<'_> {
     }
 }
 
-fn differences<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>> {
+fn differences<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<FoundFigure<'a>> {
     // With one subject in each, compare those two, whatever their names.
     let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
     let first = question.figures.iter().map(|figure| figure.rank()).fold(1.0, f64::min);
@@ -105,8 +106,14 @@ fn differences<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>>
             let mut find = |(figure, one_way), unit, method: &Method, of_a: &[_], of_b: &[_]| {
                 let difference = between(method, of_a, of_b, question.forced);
                 let disturbance = whose(of_a, of_b);
-                let one =
-                    |difference| Found { row, figure, unit, difference, disturbance, one_way };
+                let one = |difference| FoundFigure {
+                    row,
+                    figure,
+                    unit,
+                    difference,
+                    disturbance,
+                    one_way,
+                };
                 found.extend(difference.map(one));
             };
             if let Some((mut of_a, mut of_b)) = row.figures(*figure).zip(of_b.figures(*figure)) {

@@ -1,8 +1,8 @@
 //! The runs of an arm, with what disturbed them.
 
 use crate::comparison::clocks::RunOffset;
+use crate::comparison::comparable::floor_key;
 use crate::comparison::disturbance::{JudgedRun, disturbed_by};
-use crate::comparison::floor_key;
 use crate::comparison::selector::Figure;
 use crate::over_floor::PairedPercentile;
 use crate::{DisturbedShare, Kind, Percentiles, RunRecord, Series};

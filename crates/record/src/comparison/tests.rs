@@ -1,6 +1,10 @@
 use super::*;
-use crate::tune::Unit;
+use crate::RunRecord;
+use crate::comparison::compared::ComparedFigure;
+use crate::unit::Unit;
 use serde_json::{Value, json};
+use stats::compare::Design;
+use stats::verdict::Outcome;
 
 /// A series whose runs are each a nanosecond slower than the one before; `None` for a run without
 /// samples.
@@ -120,7 +124,7 @@ fn over_floor(ratio: f64, backend: &str) -> Runs {
         record.subjects[1].series =
             serde_json::from_value(json!([series("order", &[Some(floor)])])).unwrap();
         record.subjects[0].series[0].over_floor = None;
-        crate::over_floor::derive(&mut record);
+        crate::pairing::derive(&mut record);
         record
     };
     Runs::of_records(&(0..8).map(of).collect::<Vec<_>>())

@@ -1,7 +1,7 @@
 //! Whether a candidate pays: it must be faster than A by a margin.
 
-use super::Comparison;
-use super::compared::ComparedFigure;
+use crate::comparison::compared::ComparedFigure;
+use crate::comparison::file::Comparison;
 use crate::objective::latency;
 use serde::{Deserialize, Serialize};
 use stats::compare::Effect;

@@ -11,7 +11,7 @@ fn figure(name: &str, range: Option<[f64; 2]>, outcome: Outcome) -> ComparedFigu
         series: "order".to_owned(),
         kind: Kind::Service,
         figure: name.to_owned(),
-        unit: crate::tune::Unit::Ns,
+        unit: crate::unit::Unit::Ns,
         effect: Effect {
             a: 40_000,
             b: (40_000.0 * (1.0 + change)) as u64,

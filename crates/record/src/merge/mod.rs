@@ -20,7 +20,7 @@ use crate::merge::mergeable::Source;
 pub use crate::merge::mergeable::{MergeError, Part, RUNS_MAX, VoidParts};
 
 use crate::merge::pooling::Judging;
-use crate::over_floor;
+use crate::pairing;
 use crate::tick::TracedTick;
 use crate::{
     Clock, DisturbedShare, Kind, Load, MergedFrom, Moves, Rule, RunRecord, Series, Subject, Verdict,
@@ -197,7 +197,7 @@ fn joined_series(
     series.retain(|one| one.kind == Kind::Noise || subject.series(&one.name, one.kind).is_some());
     for one in &mut series {
         let of_parts = (0..parts.len()).map(|part| of(part, &one.name, one.kind));
-        one.over_floor = over_floor::joined(of_parts, order);
+        one.over_floor = pairing::joined(of_parts, order);
     }
     series
 }

@@ -7,7 +7,7 @@ mod trial;
 
 pub use judge::{corrected, figures};
 pub use trial::{
-    FIGURES, NOISE_SHARE, TRIAL_SCHEMA, Trial, TriedFigure, TriedSetting, Unit, UntriedSetting,
+    FIGURES, NOISE_SHARE, TRIAL_SCHEMA, Trial, TriedFigure, TriedSetting, UntriedSetting,
 };
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
 //! `trial.json`: each setting alone compared with none, and the useful ones together.
 
+use crate::unit::Unit;
 use serde::{Deserialize, Serialize};
 use stats::compare::Effect;
 use stats::verdict::{Difference, Outcome};
@@ -85,18 +86,6 @@ pub struct TriedSetting {
     pub outcome: Outcome,
     /// Remarks, such as why pairs were void.
     pub why: String,
-}
-
-/// The unit of a figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Nanoseconds.
-    #[default]
-    Ns,
-    /// Parts per million: of all messages, or of a floor.
-    Ppm,
 }
 
 /// One figure without and with a setting.

@@ -10,9 +10,9 @@ use crate::sweep::table::{
 use crate::text::number::{count, latency, rate};
 use crate::text::words::{US, interval};
 use maud::{Markup, html};
+use record::Unit;
 use record::comparison::selector::Figure;
 use record::sweep::{Outcome, Point, SweepRecord};
-use record::tune::Unit;
 use record::{Kind, Subject};
 
 /// A curve of a plot: class, kind and figure.

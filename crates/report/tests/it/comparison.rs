@@ -21,7 +21,7 @@ fn figure(figure: &str, change: f64, outcome: Outcome) -> ComparedFigure {
         series: "order".to_owned(),
         kind: Kind::Service,
         figure: figure.to_owned(),
-        unit: record::tune::Unit::Ns,
+        unit: record::Unit::Ns,
         effect: Effect {
             a: 12_340,
             b: (12_340.0 * (1.0 + change)) as u64,
@@ -274,7 +274,7 @@ fn figures_that_do_not_hold_are_shown_and_marked() {
 #[test]
 fn a_ratio_to_the_floor_stands_beside_its_figure() {
     let ratio = ComparedFigure {
-        unit: record::tune::Unit::Ppm,
+        unit: record::Unit::Ppm,
         effect: Effect { a: 1_070_000, b: 1_124_000, ..figure("p50", 0.05, Outcome::Worse).effect },
         ..figure("p50 / floor", 0.05, Outcome::Worse)
     };

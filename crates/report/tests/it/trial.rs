@@ -1,7 +1,8 @@
 //! A trial of settings, as a person reads it.
 
 use expect_test::expect;
-use record::tune::{Trial, TriedFigure, TriedSetting, Unit, UntriedSetting};
+use record::Unit;
+use record::tune::{Trial, TriedFigure, TriedSetting, UntriedSetting};
 use stats::compare::Effect;
 use stats::verdict::Outcome;
 

@@ -20,7 +20,7 @@ use record::merge::pooling::{self, Judging};
 use record::noise::Noise;
 use record::size_fit::SizeFit;
 use record::{self, Kind, LeftOutRun, Load, RunRecord, SCHEMA, Subject, Unavailable, Verdict};
-use record::{over_floor, regimes};
+use record::{pairing, regimes};
 use serde_json::Value;
 use stats::percentiles;
 use std::fs::File;
@@ -80,7 +80,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
     let regimes = regimes::find(&mut subjects, runs.len(), open);
     let no_regimes =
         regimes.as_ref().err().map(|why| format!("regimes were not looked for: {why}"));
-    over_floor::pair(&mut subjects, &totals, &regimes.unwrap_or_default());
+    pairing::pair(&mut subjects, &totals, &regimes.unwrap_or_default());
     subjects.extend(hiccup_subject(&parts));
     let injected = scenario.injected();
     let mut warnings = parts.warnings;

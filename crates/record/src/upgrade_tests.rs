@@ -1,6 +1,7 @@
 //! Which records open.
 
 use super::*;
+use crate::{Kind, Load};
 
 /// The example of the design document must open.
 #[test]
