@@ -5,7 +5,7 @@ use crate::error::BypassError;
 use crate::frame::Mac;
 use crate::frames::Frames;
 use crate::port::{Port, PortOptions, Protocol};
-use crate::queue::Received;
+use crate::queue::ReceivedFrame;
 use crate::routes::Interface;
 use crate::shared::Part;
 use std::fmt;
@@ -80,7 +80,7 @@ impl RealDevice {
     /// Passes the next frame to `take`, which may send it in place. False if there is none now, or
     /// the device is not AF_XDP.
     #[inline]
-    pub(crate) fn forward(&mut self, take: impl FnOnce(&mut Received<'_>)) -> bool {
+    pub(crate) fn forward(&mut self, take: impl FnOnce(&mut ReceivedFrame<'_>)) -> bool {
         match self {
             RealDevice::AfXdp(port) => port.forward(take),
             #[cfg(feature = "dpdk")]

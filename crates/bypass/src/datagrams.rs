@@ -1,7 +1,7 @@
 //! UDP over frames: one address with its claimed ports.
 
 use crate::any::RealDevice;
-use crate::broadcast::{Content, Prepared};
+use crate::broadcast::{Content, ReceiverHeaders};
 use crate::device::Device;
 use crate::error::BypassError;
 use crate::frame::{self, Checksums, Header, Mac, UDP_HEADERS_BYTES};
@@ -173,7 +173,7 @@ impl<F: Frames> Datagrams<F> {
     /// `InvalidInput` if it is longer than [`Datagrams::bytes_max`]; `WouldBlock` if there is no
     /// room; or if the interface is gone.
     #[inline]
-    pub fn send_copy(&mut self, to: &Prepared, content: Content<'_>) -> io::Result<()> {
+    pub fn send_copy(&mut self, to: &ReceiverHeaders, content: Content<'_>) -> io::Result<()> {
         let bytes = content.frame_bytes();
         if bytes > self.bytes_max() + UDP_HEADERS_BYTES {
             return Err(too_long(bytes - UDP_HEADERS_BYTES, self.bytes_max()));

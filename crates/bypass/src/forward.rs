@@ -4,16 +4,16 @@
 //! shared memory, and the last copy costs its headers only.
 
 use crate::any::RealDevice;
-use crate::broadcast::{Content, Prepared};
+use crate::broadcast::{Content, ReceiverHeaders};
 use crate::datagrams::Datagrams;
 use crate::frame::{self, Checksums, UDP_HEADERS_BYTES};
-use crate::queue::Received;
+use crate::queue::ReceivedFrame;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// A datagram in its frame, as long as it may be sent on.
-pub struct Forwarded<'a, 'b> {
-    received: &'a mut Received<'b>,
+pub struct DatagramFrame<'a, 'b> {
+    received: &'a mut ReceivedFrame<'b>,
     from: SocketAddrV4,
     content_bytes: usize,
     no_room: u64,
@@ -24,7 +24,7 @@ impl Datagrams<RealDevice> {
     /// now, or the device is not AF_XDP. The frames that `take` sent leave with
     /// [`Datagrams::flush`] at the latest.
     #[inline]
-    pub fn forward(&mut self, take: impl FnOnce(&mut Forwarded<'_, '_>)) -> bool {
+    pub fn forward(&mut self, take: impl FnOnce(&mut DatagramFrame<'_, '_>)) -> bool {
         let (address, checksums) = self.own();
         let mut take = Some(take);
         loop {
@@ -34,7 +34,7 @@ impl Datagrams<RealDevice> {
                 else {
                     return;
                 };
-                let mut forwarded = Forwarded { received, from, content_bytes, no_room: 0 };
+                let mut forwarded = DatagramFrame { received, from, content_bytes, no_room: 0 };
                 take.take().into_iter().for_each(|take| take(&mut forwarded));
                 found = Some(forwarded.no_room);
             });
@@ -61,7 +61,7 @@ fn place(bytes: &[u8], address: Ipv4Addr, checksums: Checksums) -> Option<(Socke
     is_plain.then(|| (SocketAddrV4::new(packet.source, source), content.len()))
 }
 
-impl Forwarded<'_, '_> {
+impl DatagramFrame<'_, '_> {
     /// The sender.
     pub fn from(&self) -> SocketAddrV4 {
         self.from
@@ -79,12 +79,12 @@ impl Forwarded<'_, '_> {
         Content::new(self.content()).sum()
     }
 
-    /// Queues a copy for a receiver. `sum` is that of [`Forwarded::sum`].
+    /// Queues a copy for a receiver. `sum` is that of [`DatagramFrame::sum`].
     ///
     /// # Errors
     /// `WouldBlock` if there is no room; or if the interface is gone.
     #[inline]
-    pub fn send_copy(&mut self, to: &Prepared, sum: u16) -> io::Result<()> {
+    pub fn send_copy(&mut self, to: &ReceiverHeaders, sum: u16) -> io::Result<()> {
         let bytes = UDP_HEADERS_BYTES + self.content_bytes;
         self.queue(|received| {
             received.copy(bytes, |frame, original| {
@@ -97,16 +97,16 @@ impl Forwarded<'_, '_> {
     /// Queues the frame itself for a receiver, which must be the last one.
     ///
     /// # Errors
-    /// As [`Forwarded::send_copy`].
+    /// As [`DatagramFrame::send_copy`].
     #[inline]
-    pub fn send(&mut self, to: &Prepared, sum: u16) -> io::Result<()> {
+    pub fn send(&mut self, to: &ReceiverHeaders, sum: u16) -> io::Result<()> {
         let bytes = UDP_HEADERS_BYTES + self.content_bytes;
         self.queue(|received| received.send(bytes, |frame| to.write_headers(frame, sum)))
     }
 
     /// Writes a frame, if need be once more after those that wait have made room.
     #[inline]
-    fn queue(&mut self, mut write: impl FnMut(&mut Received<'_>) -> bool) -> io::Result<()> {
+    fn queue(&mut self, mut write: impl FnMut(&mut ReceivedFrame<'_>) -> bool) -> io::Result<()> {
         for _ in 0..2 {
             if write(self.received) {
                 return Ok(());

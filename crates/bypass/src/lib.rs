@@ -53,7 +53,7 @@ pub use crate::device::Device;
 #[cfg(feature = "dpdk")]
 pub use crate::dpdk::{DRIVER_DEFAULT, DpdkPort};
 pub use crate::error::BypassError;
-pub use crate::forward::Forwarded;
+pub use crate::forward::DatagramFrame;
 pub use crate::frames::Frames;
 pub use crate::install::Attachment;
 pub use crate::neighbours::NEIGHBOURS_MAX;

@@ -6,7 +6,7 @@ use crate::error::BypassError;
 use crate::frame::Mac;
 use crate::frames::Frames;
 use crate::install::{Attachment, while_busy};
-use crate::queue::{Copying, FRAME_BYTES_MAX, Failure, Queue, Received};
+use crate::queue::{Copying, FRAME_BYTES_MAX, Failure, Queue, ReceivedFrame};
 use crate::routes::Interface;
 use crate::steering::Steering;
 use rustix::net::SocketType;
@@ -132,7 +132,7 @@ impl Port {
     /// Passes the next frame to `take`, which may send it in place, through the queue that it came
     /// by; false if there is none now.
     #[inline]
-    pub(crate) fn forward(&mut self, take: impl FnOnce(&mut Received<'_>)) -> bool {
+    pub(crate) fn forward(&mut self, take: impl FnOnce(&mut ReceivedFrame<'_>)) -> bool {
         let mut take = Some(take);
         for _ in 0..self.queues.len() {
             let queue = &mut self.queues[self.next];

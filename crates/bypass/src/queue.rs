@@ -147,13 +147,13 @@ impl Queue {
 
     /// Passes the next frame to `take`, which may send it in place; false if there is none now.
     #[inline]
-    pub(crate) fn forward(&mut self, take: impl FnOnce(&mut Received<'_>)) -> bool {
+    pub(crate) fn forward(&mut self, take: impl FnOnce(&mut ReceivedFrame<'_>)) -> bool {
         let Some(packet) = self.inbound.pop_back().or_else(|| self.next_batch()) else {
             return false;
         };
-        let mut received = Received { queue: self, packet, is_sent: false };
+        let mut received = ReceivedFrame { queue: self, packet, is_sent: false };
         take(&mut received);
-        let Received { packet, is_sent, .. } = received;
+        let ReceivedFrame { packet, is_sent, .. } = received;
         let unsent = if is_sent { self.outbound.push_front(packet) } else { Some(packet) };
         unsent.into_iter().for_each(|packet| self.memory.free_packet(packet));
         self.owed += 1;
@@ -276,13 +276,13 @@ pub(crate) fn dropped(socket: RawFd) -> Option<u64> {
 }
 
 /// A received frame, as long as it may be sent in place.
-pub(crate) struct Received<'a> {
+pub(crate) struct ReceivedFrame<'a> {
     queue: &'a mut Queue,
     packet: xdp::Packet,
     is_sent: bool,
 }
 
-impl Received<'_> {
+impl ReceivedFrame<'_> {
     #[inline]
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
         &mut self.packet

@@ -24,7 +24,7 @@ const DESTINATION: usize = ETHERNET_BYTES + 16;
 pub fn share<D: Device>(device: D) -> [Part<D>; 2] {
     let interface = device.interface().clone();
     let frame_bytes = ETHERNET_BYTES + interface.mtu as usize;
-    let shared = Arc::new(Mutex::new(Shared {
+    let shared = Arc::new(Mutex::new(DeviceState {
         device,
         spoken_to: Neighbours::new(),
         segments: Waiting::new(frame_bytes),
@@ -42,10 +42,10 @@ pub struct Part<D> {
     protocol: Protocol,
     interface: Interface,
     /// The lock is never waited for on one thread.
-    shared: Arc<Mutex<Shared<D>>>,
+    shared: Arc<Mutex<DeviceState<D>>>,
 }
 
-struct Shared<D> {
+struct DeviceState<D> {
     device: D,
     /// Receivers of TCP segments. A stack sends those only to where a valid segment came from.
     spoken_to: Neighbours,
@@ -54,7 +54,7 @@ struct Shared<D> {
 }
 
 impl<D> Part<D> {
-    fn lock(&self) -> MutexGuard<'_, Shared<D>> {
+    fn lock(&self) -> MutexGuard<'_, DeviceState<D>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -69,7 +69,7 @@ impl<D: Frames> Frames for Part<D> {
     fn receive(&mut self, take: impl FnOnce(&[u8])) -> bool {
         let number = self.protocol.number();
         let mut shared = self.lock();
-        let Shared { device, segments, datagrams, .. } = &mut *shared;
+        let DeviceState { device, segments, datagrams, .. } = &mut *shared;
         let (own, others) = match self.protocol {
             Protocol::Tcp => (segments, datagrams),
             Protocol::Udp => (datagrams, segments),
@@ -95,7 +95,7 @@ impl<D: Frames> Frames for Part<D> {
     fn send(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool {
         let is_segment = self.protocol == Protocol::Tcp;
         let mut shared = self.lock();
-        let Shared { device, spoken_to, .. } = &mut *shared;
+        let DeviceState { device, spoken_to, .. } = &mut *shared;
         device.send(bytes, |frame| {
             fill(frame);
             if is_segment && let Some((address, mac)) = receiver(frame) {

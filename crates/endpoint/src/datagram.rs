@@ -74,7 +74,7 @@ impl Socket {
 
 /// The result of a ping.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Echoed {
+pub(crate) struct PingResult {
     /// From just before the send until just after the read of the echo, ns; `None`: it did
     /// not come in time.
     pub echo_ns: Option<u64>,
@@ -102,8 +102,8 @@ impl Echo {
     ///
     /// # Errors
     /// If nobody listens there, or as the socket's.
-    pub(crate) fn ping(&mut self, stamp: bool, timed: &StepTimer<'_>) -> io::Result<Echoed> {
-        let mut echoed = Echoed { strange: self.drop_waiting(timed)?, ..Echoed::default() };
+    pub(crate) fn ping(&mut self, stamp: bool, timed: &StepTimer<'_>) -> io::Result<PingResult> {
+        let mut echoed = PingResult { strange: self.drop_waiting(timed)?, ..PingResult::default() };
         fill(&mut self.payload, &mut self.random);
         let start_ns = self.socket.send(&self.payload, stamp, timed)?;
         let deadline_ns = start_ns + timed.patience.as_nanos() as u64;

@@ -26,4 +26,4 @@ mod segments;
 mod target;
 mod timed;
 
-pub use run::{EndpointError, Probed, run};
+pub use run::{EndpointError, ProbeResult, run};

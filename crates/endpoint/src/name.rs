@@ -44,11 +44,11 @@ pub(crate) fn look_up(target: &str, resolve: Resolve) -> Result<Vec<SocketAddr>,
 }
 
 /// A change of the name, or a look-up that failed.
-pub(crate) type Found = Result<Vec<SocketAddr>, NameError>;
+pub(crate) type LookUp = Result<Vec<SocketAddr>, NameError>;
 
 /// Looks the name up again and again, on a thread of its own that is not pinned.
 pub(crate) struct Follower {
-    changes: Option<Receiver<Found>>,
+    changes: Option<Receiver<LookUp>>,
     /// Its end ends the thread.
     _running: Option<Sender<()>>,
 }
@@ -84,7 +84,7 @@ impl Follower {
     }
 
     /// The next change that was seen, if there was one. Returns at once.
-    pub(crate) fn change(&self) -> Option<Found> {
+    pub(crate) fn change(&self) -> Option<LookUp> {
         self.changes.as_ref()?.try_recv().ok()
     }
 }

@@ -69,7 +69,7 @@ impl<'r> Tally<'r> {
     }
 }
 
-enum Kept {
+enum OpenPeer {
     Line(Line),
     Echo(Box<Echo>),
 }
@@ -81,7 +81,7 @@ pub(crate) struct Route {
     pub rows: Option<usize>,
     /// Whether the name has it, as of the last look-up.
     pub is_named: bool,
-    kept: Vec<Kept>,
+    kept: Vec<OpenPeer>,
     /// Which of them was pinged last.
     turn: usize,
     /// Probes so far, warm-up included, and those of them that pinged an open connection.
@@ -110,23 +110,23 @@ impl Route {
             }
             match self.open_one(tools)? {
                 Some(kept) if number < keeps => self.kept.push(kept),
-                Some(Kept::Line(line)) => line.close(),
+                Some(OpenPeer::Line(line)) => line.close(),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn open_one(&self, tools: &mut Tools<'_>) -> Result<Option<Kept>, StepError> {
+    fn open_one(&self, tools: &mut Tools<'_>) -> Result<Option<OpenPeer>, StepError> {
         if tools.probes.protocol == Protocol::Udp {
-            return self.open_echo(tools).map(Kept::Echo).map(Some);
+            return self.open_echo(tools).map(OpenPeer::Echo).map(Some);
         }
         let opened = tools.target.open(self.address, &tools.timed)?;
         if tools.probes.protocol == Protocol::Tcp {
             return Ok(None);
         }
         let upgraded = tools.target.upgrade(opened.connection, &tools.timed, &mut tools.random)?;
-        Ok(Some(Kept::Line(upgraded.0)))
+        Ok(Some(OpenPeer::Line(upgraded.0)))
     }
 
     /// A socket over which at least one datagram came back.
@@ -206,12 +206,12 @@ impl Route {
         self.turn = (self.turn + 1) % self.kept.len();
         let every = u64::from(tools.probes.stamp_every);
         match &mut self.kept[self.turn] {
-            Kept::Echo(echo) => {
+            OpenPeer::Echo(echo) => {
                 self.pings += 1;
                 let stamp = every > 0 && self.pings.is_multiple_of(every);
                 ping_datagram(echo, PING, stamp, tools, tally)
             }
-            Kept::Line(line) => {
+            OpenPeer::Line(line) => {
                 tally.sent += 1;
                 let ping_ns = line.ping(&tools.timed).map_err(StepError::at("ping"))?;
                 tally.answered(PING, ping_ns);

@@ -48,7 +48,7 @@ pub enum EndpointError {
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Probed {
+pub struct ProbeResult {
     /// Counts and failures; the times are in the log.
     pub result: ClientResult,
     /// Warnings for the reader of the record, a sentence each: addresses that are not probed, that
@@ -60,7 +60,7 @@ pub struct Probed {
 ///
 /// # Errors
 /// If there is no result. A run that broke off has a result that says so.
-pub fn run(plan: &EndpointPlan, stop: &AtomicBool) -> Result<Probed, EndpointError> {
+pub fn run(plan: &EndpointPlan, stop: &AtomicBool) -> Result<ProbeResult, EndpointError> {
     run_with(plan, stop, name::system)
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn run_with(
     plan: &EndpointPlan,
     stop: &AtomicBool,
     resolve: Resolve,
-) -> Result<Probed, EndpointError> {
+) -> Result<ProbeResult, EndpointError> {
     plan.probes.check()?;
     let mut addresses = name::look_up(&plan.target, resolve)?;
     let every = Duration::from_secs_f64(plan.probes.resolve_seconds);
@@ -87,7 +87,7 @@ pub(crate) fn run_with(
     let of_name = Name { addresses, follower, notes: &mut notes };
     let measured = |reporter| measure(plan, stop, of_name, &reporter);
     let result = measuring.carry_out(measured, &mut |_| ())?;
-    Ok(Probed { result, notes })
+    Ok(ProbeResult { result, notes })
 }
 
 /// The target's name: its addresses, their changes, and what is to be said about them.

@@ -61,7 +61,7 @@ fn probe(
     probes: Probes,
     seconds: f64,
     resolve: Resolve,
-) -> (Result<Probed, EndpointError>, String) {
+) -> (Result<ProbeResult, EndpointError>, String) {
     let directory = tempfile::tempdir().unwrap();
     let hlog = directory.path().join("001.hlog");
     let plan = EndpointPlan {
@@ -93,7 +93,7 @@ fn every_address_behind_a_name_is_probed_in_turn_and_has_a_row() {
         let target = format!("three.test:{}", servers.port);
         let (done, log) =
             probe(target, udp(payload_bytes), 0.6, |target| addresses(target, &[2, 1, 3, 2]));
-        let Probed { result, notes } = done.unwrap();
+        let ProbeResult { result, notes } = done.unwrap();
         assert!(result.complete && notes.is_empty(), "{result:?} {notes:?}");
         let load = &result.load;
         assert!(load.sent > 3 && load.sent == load.received, "{load:?}");
@@ -122,7 +122,7 @@ fn changes_of_the_name_are_followed_and_said() {
             _ => addresses(target, &[3, 2]),
         }
     });
-    let Probed { result, notes } = done.unwrap();
+    let ProbeResult { result, notes } = done.unwrap();
     assert!(result.complete, "{result:?}");
     let at = |host: u8| format!("127.0.0.{host}:{}", servers.port);
     let notes = notes.join("\n");
@@ -153,7 +153,7 @@ fn an_address_that_comes_back_is_probed_again_and_a_name_that_moved_ends_the_run
         _ => addresses(target, &[1, 2]),
     };
     let (done, _) = probe(target, udp(8), 2.0, resolve);
-    let Probed { result, notes } = done.unwrap();
+    let ProbeResult { result, notes } = done.unwrap();
     assert!(result.complete, "{result:?}");
     assert!(notes.iter().any(|note| note.ends_with("and is probed again")), "{notes:?}");
     static MOVED: AtomicUsize = AtomicUsize::new(0);
@@ -176,7 +176,7 @@ fn a_lost_datagram_is_recorded_as_the_patience() {
     let patience_seconds = 0.05;
     let probes = Probes { patience_seconds, fresh_every: 1_000_000, ..udp(0) };
     let (done, log) = probe(target, probes, 1.5, |target| addresses(target, &[1]));
-    let Probed { result, notes } = done.unwrap();
+    let ProbeResult { result, notes } = done.unwrap();
     assert!(result.complete, "{result:?}");
     let load = &result.load;
     assert!(load.lost > 0 && load.sent == load.received + load.lost, "{load:?}");
@@ -196,7 +196,7 @@ fn an_address_that_can_not_be_reached_is_said_and_others_are_probed() {
     let target = format!("half.test:{}", listener.local_addr().unwrap().port());
     let tcp = || Probes { protocol: Protocol::Tcp, fresh_every: 1, ..Probes::default() };
     let (done, log) = probe(target.clone(), tcp(), 0.3, |target| addresses(target, &[9, 1]));
-    let Probed { result, notes } = done.unwrap();
+    let ProbeResult { result, notes } = done.unwrap();
     assert!(result.complete && result.load.received > 0, "{result:?}");
     assert!(notes[0].starts_with("127.0.0.9:") && notes[0].contains("is not probed: connect"));
     assert!(log.contains("probe.connect.service") && !log.contains('@'), "one address: {log}");
@@ -234,7 +234,7 @@ fn segments_of_stamped_pings_are_series_that_add_up() {
     let target = format!("stamped.test:{}", servers.port);
     let probes = Probes { stamp_every: 3, fresh_every: 4, ..udp(64) };
     let (done, log) = probe(target, probes, 1.0, |target| addresses(target, &[1]));
-    let Probed { result, notes } = match done {
+    let ProbeResult { result, notes } = match done {
         Err(error) if error.to_string().contains("open a socket") => {
             testing::skip!(Kernel, "{error}")
         }

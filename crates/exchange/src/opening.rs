@@ -1,6 +1,6 @@
 //! Opens an exchange: from an empty engine and a start book, or from its journal.
 
-use crate::account::ended::Ended;
+use crate::account::ended::EndedOrder;
 use crate::account::orders::{ClientOrder, ClientOrders};
 use crate::account::register::{self, Register, RegisterHead, RegisteredAccount};
 use crate::account::risk::KnownAccount;
@@ -289,7 +289,7 @@ fn without_client_id<E>(orders: &Result<Vec<RestoredOrder>, E>, client_ids: &Cli
 fn restore_ended(orders: &mut ClientOrders, client_ids: &ClientIds) {
     for order in client_ids.ended() {
         let Some(Ok(client_id)) = order.client_id().map(ClientId::new) else { continue };
-        let ended = Ended { order_id: order.order_id, reason: order.reason };
+        let ended = EndedOrder { order_id: order.order_id, reason: order.reason };
         orders.restore_ended(order.account, &client_id, ended);
     }
 }

@@ -41,7 +41,7 @@ pub enum Garbled {
 
 /// The next message of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framed<'a> {
+pub enum NextFrame<'a> {
     /// More bytes are needed.
     Incomplete,
     /// So many bytes, at least one, are no message: skip them.
@@ -66,16 +66,16 @@ pub fn check_sum(bytes: &[u8]) -> u8 {
 }
 
 /// Looks for the next message at the start of `bytes`.
-pub fn next(bytes: &[u8]) -> Framed<'_> {
+pub fn next(bytes: &[u8]) -> NextFrame<'_> {
     if bytes.len() < 2 {
         return match bytes {
-            [] | [b'8'] => Framed::Incomplete,
+            [] | [b'8'] => NextFrame::Incomplete,
             _ => garbled(bytes, Garbled::Prefix),
         };
     }
     let Prefix { begin_string, body_start, body_bytes } = match prefix(bytes) {
         Ok(Some(prefix)) => prefix,
-        Ok(None) => return Framed::Incomplete,
+        Ok(None) => return NextFrame::Incomplete,
         Err(why) => return garbled(bytes, why),
     };
     if body_bytes > MESSAGE_BYTES_MAX {
@@ -84,7 +84,7 @@ pub fn next(bytes: &[u8]) -> Framed<'_> {
     let trailer = body_start + body_bytes;
     let end = trailer + TRAILER_BYTES;
     if bytes.len() < end {
-        return Framed::Incomplete;
+        return NextFrame::Incomplete;
     }
     let Some(given) = sum_field(&bytes[trailer - 1..end]) else {
         return garbled(bytes, Garbled::BodyLength);
@@ -92,12 +92,12 @@ pub fn next(bytes: &[u8]) -> Framed<'_> {
     let sum = check_sum(&bytes[..trailer]);
     if given != u16::from(sum) {
         let given = given.min(255) as u8;
-        return Framed::Garbled { bytes: end, why: Garbled::CheckSum { given, sum } };
+        return NextFrame::Garbled { bytes: end, why: Garbled::CheckSum { given, sum } };
     }
     if !bytes[body_start..].starts_with(b"35=") {
-        return Framed::Garbled { bytes: end, why: Garbled::MsgTypeNotThird };
+        return NextFrame::Garbled { bytes: end, why: Garbled::MsgTypeNotThird };
     }
-    Framed::Message { bytes: &bytes[..end], begin_string }
+    NextFrame::Message { bytes: &bytes[..end], begin_string }
 }
 
 /// The first two fields.
@@ -155,12 +155,12 @@ fn sum_field(field: &[u8]) -> Option<u16> {
 }
 
 /// Skips to where the next message may begin.
-fn garbled(bytes: &[u8], why: Garbled) -> Framed<'_> {
+fn garbled(bytes: &[u8], why: Garbled) -> NextFrame<'_> {
     let next = (1..bytes.len()).find(|&at| {
         let rest = &bytes[at..];
         b"8=FIX".starts_with(&rest[..rest.len().min(5)])
     });
-    Framed::Garbled { bytes: next.unwrap_or(bytes.len()), why }
+    NextFrame::Garbled { bytes: next.unwrap_or(bytes.len()), why }
 }
 
 #[cfg(test)]
@@ -178,11 +178,11 @@ mod tests {
     fn any_cut_of_a_message_is_incomplete_and_the_whole_is_one() {
         let message = heartbeat();
         for cut in 0..message.len() {
-            assert_eq!(next(&message[..cut]), Framed::Incomplete, "{cut} bytes");
+            assert_eq!(next(&message[..cut]), NextFrame::Incomplete, "{cut} bytes");
         }
         let mut two = message.clone();
         two.extend_from_slice(b"8=FIX");
-        assert_eq!(next(&two), Framed::Message { bytes: &message, begin_string: b"FIX.4.4" });
+        assert_eq!(next(&two), NextFrame::Message { bytes: &message, begin_string: b"FIX.4.4" });
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         let mut message = heartbeat();
         let end = message.len();
         message[end - 2] = if message[end - 2] == b'0' { b'1' } else { b'0' };
-        let Framed::Garbled { bytes, why: Garbled::CheckSum { .. } } = next(&message) else {
+        let NextFrame::Garbled { bytes, why: Garbled::CheckSum { .. } } = next(&message) else {
             panic!("{:?}", next(&message))
         };
         assert_eq!(bytes, end);
@@ -201,16 +201,16 @@ mod tests {
         let mut stream = b"noise 8=".to_vec();
         stream.extend_from_slice(&heartbeat());
         let mut skipped = 0;
-        while let Framed::Garbled { bytes, .. } = next(&stream[skipped..]) {
+        while let NextFrame::Garbled { bytes, .. } = next(&stream[skipped..]) {
             skipped += bytes;
         }
         assert_eq!(skipped, 8);
-        assert!(matches!(next(&stream[skipped..]), Framed::Message { .. }));
+        assert!(matches!(next(&stream[skipped..]), NextFrame::Message { .. }));
     }
 
     #[test]
     fn a_length_that_is_too_large_is_garbled_at_once() {
         let why = Garbled::TooLong;
-        assert_eq!(next(b"8=FIX.4.4\x019=9999999\x01"), Framed::Garbled { bytes: 20, why });
+        assert_eq!(next(b"8=FIX.4.4\x019=9999999\x01"), NextFrame::Garbled { bytes: 20, why });
     }
 }

@@ -12,7 +12,7 @@ const LESS_THAN_SHOWN: &str = "the engine gave it less than the book showed";
 
 /// The life of an order in the journal.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Judged {
+pub(crate) struct JudgedLife {
     pub decided: Option<SeenBook>,
     pub arrived: SeenBook,
     pub race: Race,
@@ -109,18 +109,18 @@ impl Window {
     }
 
     /// The order arrives: the book is the one before it.
-    pub fn arrive(self, order: &LoggedOrder, book: &Book) -> Judged {
+    pub fn arrive(self, order: &LoggedOrder, book: &Book) -> JudgedLife {
         let decided = Some(self.decided);
         match self.aim {
             Aim::Nothing => {
-                Judged { decided, outcome: Outcome::NothingWanted, ..Judged::default() }
+                JudgedLife { decided, outcome: Outcome::NothingWanted, ..JudgedLife::default() }
             }
-            Aim::Take { wanted_lots, short } => Judged {
+            Aim::Take { wanted_lots, short } => JudgedLife {
                 decided,
                 race: Race::Take,
                 wanted_lots,
                 lost_to: short,
-                ..Judged::default()
+                ..JudgedLife::default()
             },
             Aim::Queue(joined) => {
                 let lots = |one: &Rival| {
@@ -130,27 +130,27 @@ impl Window {
                     is_ahead.then_some(resting.quantity_lots)
                 };
                 let joined_lots = joined.iter().filter_map(lots).sum();
-                Judged {
+                JudgedLife {
                     decided,
                     race: Race::Queue,
                     wanted_lots: order.quantity_lots,
                     joined_lots,
                     lost_to: joined.into_iter().find(|one| lots(one).is_some()),
-                    ..Judged::default()
+                    ..JudgedLife::default()
                 }
             }
         }
     }
 }
 
-impl Judged {
+impl JudgedLife {
     /// An order of which the book at its decision is unknown.
-    pub fn unknown(why: &str) -> Judged {
-        Judged { why: why.to_owned(), ..Judged::default() }
+    pub fn unknown(why: &str) -> JudgedLife {
+        JudgedLife { why: why.to_owned(), ..JudgedLife::default() }
     }
 
     /// Judges it by the events of its own input.
-    pub fn by_events(mut self, order_id: u64, events: &[Event]) -> Judged {
+    pub fn by_events(mut self, order_id: u64, events: &[Event]) -> JudgedLife {
         let traded = events.iter().filter_map(|event| match event {
             Event::Trade { aggressor, quantity_lots, .. } => {
                 (aggressor.order_id == order_id).then_some(*quantity_lots)

@@ -5,7 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::error::JoinError;
 use crate::events::Timeline;
 use crate::logged::Log;
-use crate::race::{Judged, Window, seen};
+use crate::race::{JudgedLife, Window, seen};
 use engine::{Command, Engine, Event, Input, SavedItem};
 use feed::{Book, Channel, DATAGRAM_BYTES_LARGEST, Definition, Publisher, PublisherSettings};
 use journal::{History, RecordedInput};
@@ -24,7 +24,7 @@ pub(crate) fn replay(
     arrivals: &Arrivals,
     journal: &Path,
     timeline: &mut Timeline<'_>,
-) -> Result<Vec<Option<Judged>>, JoinError> {
+) -> Result<Vec<Option<JudgedLife>>, JoinError> {
     let mut history = History::open(journal)?;
     let mut books = Books::new(&history)?;
     let mut races = Races::new(log, arrivals);
@@ -158,16 +158,16 @@ impl<'a> Races<'a> {
     }
 
     /// An order arrives: ends its race.
-    fn arrive(&mut self, place: usize, input: u64, books: &Books) -> Judged {
+    fn arrive(&mut self, place: usize, input: u64, books: &Books) -> JudgedLife {
         let order = &self.log.orders[place];
         // The same instrument as in the journal, whose engine has it unless it rejects the order.
-        let Some(book) = books.book(order.instrument) else { return Judged::default() };
+        let Some(book) = books.book(order.instrument) else { return JudgedLife::default() };
         let open = self.open.iter().position(|window| window.place == place);
         let judged = match open.map(|at| self.open.swap_remove(at)) {
             Some(window) => window.arrive(order, book),
-            None => Judged::unknown(self.why_unknown(place, books)),
+            None => JudgedLife::unknown(self.why_unknown(place, books)),
         };
-        Judged { arrived: seen(order, input, book), ..judged }
+        JudgedLife { arrived: seen(order, input, book), ..judged }
     }
 
     fn why_unknown(&mut self, place: usize, books: &Books) -> &'static str {

@@ -3,7 +3,7 @@
 use crate::arrivals::{Arrival, Arrivals};
 use crate::clocks::TraderClock;
 use crate::logged::{Log, LoggedOrder};
-use crate::race::Judged;
+use crate::race::JudgedLife;
 use clock::recorder::{LATENCY_NS_MAX, histogram};
 use engine::Side;
 use record::Percentiles;
@@ -26,7 +26,7 @@ pub(crate) fn summarise(
     log: &Log,
     arrivals: &Arrivals,
     clock: &TraderClock,
-    judged: Vec<Option<Judged>>,
+    judged: Vec<Option<JudgedLife>>,
 ) -> Lifecycles {
     let mut orders: Vec<OrderLife> = Vec::with_capacity(log.orders.len());
     for ((order, arrival), judged) in log.orders.iter().zip(&arrivals.of).zip(judged) {
@@ -47,8 +47,11 @@ pub(crate) fn summarise(
         CUT_LOG
     };
     for arrival in &arrivals.unlogged {
-        let judged =
-            Judged { outcome: Outcome::OnlyInJournal, why: why.to_owned(), ..Judged::default() };
+        let judged = JudgedLife {
+            outcome: Outcome::OnlyInJournal,
+            why: why.to_owned(),
+            ..JudgedLife::default()
+        };
         let life = arrived(OrderLife::default(), arrival, judged);
         // Its book was not looked at.
         orders.push(OrderLife { arrived: None, ..life });
@@ -147,7 +150,7 @@ fn logged(log: &Log, order: &LoggedOrder, clock: &TraderClock) -> OrderLife {
 }
 
 /// Adds the part that the journal knows.
-fn arrived(life: OrderLife, arrival: &Arrival, judged: Judged) -> OrderLife {
+fn arrived(life: OrderLife, arrival: &Arrival, judged: JudgedLife) -> OrderLife {
     let Arrival { time_ns, order, client_id, .. } = arrival;
     let lost_by_ns = judged.lost_to.as_ref().map(|rival| time_ns.saturating_sub(rival.exchange_ns));
     OrderLife {

@@ -33,7 +33,7 @@ const ROUNDING_NS: u64 = 2_000_000;
 const NO_THREAD: i32 = -1;
 
 /// The time in which one subject of one run was measured.
-struct Pending {
+struct MeasuredTime {
     whose: GapOwner,
     /// The clock and the events' timeline, before and after.
     anchors: [(u64, u64); 2],
@@ -52,7 +52,7 @@ pub struct DisturbanceCollector {
     attribution: Attribution,
     has_fair_server: bool,
     /// Events whose measured threads are not known yet.
-    pending: Option<Pending>,
+    pending: Option<MeasuredTime>,
     /// Idle measurements so far: one before each run, and one after the last.
     looks: u32,
 }
@@ -167,14 +167,15 @@ impl DisturbanceCollector {
                 false => Err("the log's times lie outside the time it ran".to_owned()),
             }
         });
-        self.pending = Some(Pending { whose, anchors, start_unix_seconds, measured });
+        self.pending = Some(MeasuredTime { whose, anchors, start_unix_seconds, measured });
         done
     }
 
     /// Attributes the events of the last [`DisturbanceCollector::during`]. The `occupancy` of the
     /// same time names the measured thread of each core, whose own work is no disturbance.
     pub fn attribute(&mut self, occupancy: &OccupancyResult) {
-        let Some(Pending { whose, anchors, start_unix_seconds, measured }) = self.pending.take()
+        let Some(MeasuredTime { whose, anchors, start_unix_seconds, measured }) =
+            self.pending.take()
         else {
             return;
         };

@@ -31,7 +31,7 @@ pub struct Account {
     /// Sum over `fills_made` of the time from then to the fill, ns.
     pub resting_ns: u64,
     /// By horizon: gain, and lots for which it is known.
-    pub marked: [Marked; HORIZONS_NS.len()],
+    pub marked: [MarkOuts; HORIZONS_NS.len()],
     /// Integral of the squared inventory over time, lots^2 ns.
     pub inventory_squared_ns: f64,
     /// When that was last brought up to date.
@@ -40,7 +40,7 @@ pub struct Account {
 
 /// Mark-outs at one horizon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marked {
+pub struct MarkOuts {
     /// Sum of what fills gained, half ticks times lots.
     pub gain: i64,
     /// Their lots.

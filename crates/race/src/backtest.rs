@@ -10,7 +10,7 @@ mod bursts;
 pub use bursts::ByIntensity;
 
 use crate::error::{RaceError, in_range};
-use crate::latency::Cumulated;
+use crate::latency::CumulativeBlock;
 use crate::random::generator;
 use crate::recorded;
 use clock::random::SplitMix64;
@@ -68,18 +68,22 @@ impl OrderLatencies {
         in_range("the number of rows (limit rows_max)", rows as f64, 1.0, ROWS_MAX as f64)?;
         let read = |tag: &str| {
             let blocks = recorded::blocks(run, Some(tag))?;
-            Ok(blocks.iter().map(|block| Cumulated::new(block)).collect::<Vec<_>>())
+            Ok(blocks.iter().map(|block| CumulativeBlock::new(block)).collect::<Vec<_>>())
         };
         let entry = read(&self.entry)?;
         let response = self.response.as_deref().map(read).transpose()?;
         Ok(self.draw(&entry, response.as_deref()))
     }
 
-    fn draw(&self, entry: &[Cumulated], response: Option<&[Cumulated]>) -> Vec<OrderLatencyRow> {
+    fn draw(
+        &self,
+        entry: &[CumulativeBlock],
+        response: Option<&[CumulativeBlock]>,
+    ) -> Vec<OrderLatencyRow> {
         let step_ns = SECOND_NS / i64::from(self.draws_per_second);
         let mut rows = Vec::new();
         for second in 0..self.seconds {
-            let draws = |of: &[Cumulated], stream: u64| {
+            let draws = |of: &[CumulativeBlock], stream: u64| {
                 let block = &of[second as usize % of.len()];
                 let mut random = generator(0, stream, u64::from(second));
                 shares(self.draws_per_second, &mut random)

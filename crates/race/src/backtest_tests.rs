@@ -12,8 +12,8 @@ fn of(draws_per_second: u32, seconds: u32) -> OrderLatencies {
     }
 }
 
-fn blocks(blocks: &[&[(u64, u64)]]) -> Vec<Cumulated> {
-    blocks.iter().map(|block| Cumulated::new(block)).collect()
+fn blocks(blocks: &[&[(u64, u64)]]) -> Vec<CumulativeBlock> {
+    blocks.iter().map(|block| CumulativeBlock::new(block)).collect()
 }
 
 /// Requests at random times meet the log's distribution: a tenth of this second is a pause.

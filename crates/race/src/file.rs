@@ -7,7 +7,7 @@ use crate::error::{RaceError, in_range, value};
 use crate::hawkes::Hawkes;
 use crate::latency::{LATENCY_NS_MAX, Latency};
 use crate::market::{PARTICIPANTS_MAX, Participant, Race, Role, VENUES_MAX};
-use crate::prepared::Prepared;
+use crate::prepared::PreparedRace;
 use crate::recorded;
 use crate::seeds::Money;
 use market::MarketTable;
@@ -64,7 +64,7 @@ pub struct File {
 #[allow(missing_docs)]
 pub struct ParticipantTable {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ParticipantKind,
     #[serde(default)]
     pub venue: u16,
     /// Only of a maker.
@@ -87,7 +87,7 @@ pub struct ParticipantTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)]
-pub enum Kind {
+pub enum ParticipantKind {
     Maker,
     Sniper,
     Arbitrageur,
@@ -173,7 +173,7 @@ impl File {
     ///
     /// # Errors
     /// If a value is out of range, or a run can't be read.
-    pub fn prepare(self) -> Result<Prepared, RaceError> {
+    pub fn prepare(self) -> Result<PreparedRace, RaceError> {
         self.check()?;
         let subject = match &self.subject {
             Some(name) => Some(self.place(name, "subject")?),
@@ -201,7 +201,7 @@ impl File {
         };
         let race = Race { market, participants, background, duration_ns };
         let money = Money { per_tick_and_lot: self.tick_value, horizon };
-        Ok(Prepared { file: self, race, money, subject })
+        Ok(PreparedRace { file: self, race, money, subject })
     }
 
     fn check(&self) -> Result<(), RaceError> {
@@ -241,14 +241,14 @@ impl ParticipantTable {
         let (venue, lots) = (self.venue, self.lots);
         let role = match self.kind {
             // Half of the spread in half ticks is the spread in ticks.
-            Kind::Maker => {
+            ParticipantKind::Maker => {
                 let half_spread = half_ticks("spread_ticks", self.spread_ticks, 1.0)? / 2;
                 Role::Maker { venue, half_spread, lots }
             }
-            Kind::Sniper => {
+            ParticipantKind::Sniper => {
                 Role::Sniper { venue, edge: half_ticks("edge_ticks", self.edge_ticks, 0.0)?, lots }
             }
-            Kind::Arbitrageur => Role::Arbitrageur {
+            ParticipantKind::Arbitrageur => Role::Arbitrageur {
                 edge: half_ticks("edge_ticks", self.edge_ticks, 0.0)?.max(1),
                 lots,
                 far_ns: (in_range(&key("far_us"), self.far_us, 0.0, 1e6)? * 1e3) as u64,

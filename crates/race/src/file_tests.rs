@@ -1,6 +1,6 @@
 use super::*;
 
-fn prepare(text: &str) -> Result<Prepared, RaceError> {
+fn prepare(text: &str) -> Result<PreparedRace, RaceError> {
     File::parse(text).and_then(File::prepare)
 }
 

@@ -35,24 +35,24 @@ enum Base {
     Constant(f64),
     /// With this mean, ns.
     Exponential(f64),
-    Recorded(Vec<Cumulated>),
+    Recorded(Vec<CumulativeBlock>),
 }
 
 /// A block: its values, and how many are up to each one.
 #[derive(Clone, Debug)]
-pub(crate) struct Cumulated {
+pub(crate) struct CumulativeBlock {
     values: Vec<u64>,
     up_to: Vec<u64>,
 }
 
-impl Cumulated {
-    pub(crate) fn new(block: &[(u64, u64)]) -> Cumulated {
+impl CumulativeBlock {
+    pub(crate) fn new(block: &[(u64, u64)]) -> CumulativeBlock {
         let mut so_far = 0_u64;
         let mut add = |count: u64| {
             so_far = so_far.saturating_add(count);
             so_far
         };
-        Cumulated {
+        CumulativeBlock {
             values: block.iter().map(|(value, _)| *value).collect(),
             up_to: block.iter().map(|(_, count)| add(*count)).collect(),
         }
@@ -112,8 +112,8 @@ impl Latency {
     #[must_use]
     pub fn recorded(blocks: &[Block], text: &str) -> Option<Latency> {
         let has_values = |block: &&Block| block.iter().any(|(_, count)| *count > 0);
-        let blocks: Vec<Cumulated> =
-            blocks.iter().filter(has_values).map(|block| Cumulated::new(block)).collect();
+        let blocks: Vec<CumulativeBlock> =
+            blocks.iter().filter(has_values).map(|block| CumulativeBlock::new(block)).collect();
         (!blocks.is_empty()).then(|| Latency::new(Base::Recorded(blocks), text.to_owned()))
     }
 
@@ -191,9 +191,9 @@ impl Latency {
 pub(crate) const STREAM_BITS: u32 = 3;
 
 /// A quantile over blocks of equal weight, since each is chosen as often as any other.
-fn pooled(blocks: &[Cumulated], quantile: f64) -> f64 {
+fn pooled(blocks: &[CumulativeBlock], quantile: f64) -> f64 {
     let share_up_to = |value: u64| {
-        let of_block = |block: &Cumulated| {
+        let of_block = |block: &CumulativeBlock| {
             let place = block.values.partition_point(|one| *one <= value);
             let up_to = if place == 0 { 0 } else { block.up_to[place - 1] };
             up_to as f64 / block.up_to.last().copied().unwrap_or(1).max(1) as f64

@@ -72,14 +72,14 @@ mod seeds;
 mod simulation;
 mod worth;
 
-pub use account::{Account, Marked};
+pub use account::{Account, MarkOuts};
 pub use background::Background;
 pub use error::RaceError;
 pub use file::{EXAMPLE, File, SEEDS_MAX};
 pub use latency::{Block, Change, LATENCY_NS_MAX, Latency};
 pub use lifetimes::Passive;
 pub use market::{HORIZONS_NS, Market, PARTICIPANTS_MAX, Participant, Race, Role, VENUES_MAX};
-pub use prepared::{Effect, Prepared};
+pub use prepared::{Effect, PreparedRace};
 pub use seeds::{Money, outcomes, state_hash};
 pub use simulation::{Outcome, new_engine, simulate};
-pub use worth::{Measured, Question};
+pub use worth::{MeasuredDifference, Question};

@@ -5,7 +5,7 @@ use crate::file::File;
 use crate::market::Race;
 use crate::replay::replay;
 use crate::seeds::{Money, outcomes, state_hash};
-use crate::worth::{Measured, Question};
+use crate::worth::{MeasuredDifference, Question};
 use record::Unit;
 use record::comparison::Comparison;
 use record::comparison::compared::ComparedFigure;
@@ -14,7 +14,7 @@ use record::tune::{Trial, TriedSetting};
 
 /// A race with all its latencies.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedRace {
     /// Its file, with all defaults.
     pub file: File,
     /// The race.
@@ -29,11 +29,11 @@ pub struct Prepared {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     name: String,
-    body: Measured,
-    tail: Option<Measured>,
+    body: MeasuredDifference,
+    tail: Option<MeasuredDifference>,
 }
 
-impl Prepared {
+impl PreparedRace {
     /// Simulates all seeds and takes the slopes of the subject; `progress` gets a line before each
     /// part.
     #[must_use]
@@ -41,7 +41,7 @@ impl Prepared {
         self.run_with(&[], progress)
     }
 
-    /// As [`Prepared::run`], and ranks effects by money.
+    /// As [`PreparedRace::run`], and ranks effects by money.
     #[must_use]
     pub fn run_with(&self, effects: &[Effect], progress: impl Fn(&str)) -> RaceRecord {
         let File { seeds, first_seed, .. } = self.file;
@@ -127,7 +127,7 @@ impl Prepared {
     /// The effects of a trial of settings: each one alone, and the chosen ones together.
     ///
     /// # Errors
-    /// As [`Prepared::effects`].
+    /// As [`PreparedRace::effects`].
     pub fn effects_of_trial(&self, name: &str, trial: &Trial) -> Result<Vec<Effect>, RaceError> {
         let effect = |tried: &TriedSetting| {
             let of = |figure: &str| {
@@ -156,6 +156,6 @@ impl Prepared {
     }
 }
 
-fn measured(effect: &stats::compare::Effect) -> Measured {
-    Measured { added_ns: effect.added_ns, interval: effect.added_ns_interval }
+fn measured(effect: &stats::compare::Effect) -> MeasuredDifference {
+    MeasuredDifference { added_ns: effect.added_ns, interval: effect.added_ns_interval }
 }

@@ -55,7 +55,7 @@ impl Place {
 
 /// An order that is followed.
 #[derive(Clone, Debug)]
-struct Followed {
+struct FollowedOrder {
     order_id: u64,
     places: [Place; ESTIMATORS.len()],
     /// Whether it has traded in the day.
@@ -75,7 +75,7 @@ struct Tally {
 /// A walk through the day.
 struct Walk {
     depth: Depth,
-    followed: BTreeMap<(bool, i64), Vec<Followed>>,
+    followed: BTreeMap<(bool, i64), Vec<FollowedOrder>>,
     tallies: [Tally; ESTIMATORS.len()],
     orders: u64,
     traded: u64,
@@ -157,7 +157,7 @@ impl Walk {
         self.orders += 1;
         self.lots_ahead_at_start.push(ahead as f64);
         let place = |(leaving, _)| Place { leaving, lots_ahead: ahead as f64, has_traded: false };
-        self.followed.entry(key(&order)).or_default().push(Followed {
+        self.followed.entry(key(&order)).or_default().push(FollowedOrder {
             order_id: order.order_id,
             places: ESTIMATORS.map(place),
             has_traded: false,

@@ -12,7 +12,7 @@ const AROUND_NS: u64 = 1_000_000;
 const MESSAGES_MAX: usize = 12;
 
 /// A message that arrived at the engine, and what became of it.
-struct Seen {
+struct SeenMessage {
     time_ns: u64,
     who: u32,
     venue: u16,
@@ -33,7 +33,7 @@ pub(crate) fn replay(race: &Race, seed: u64) -> Option<Replay> {
     let seen = watched(race, &inputs);
     let participants = race.participants.len() as u32;
     let is_contest = |at: &usize| {
-        let one: &Seen = &seen[*at];
+        let one: &SeenMessage = &seen[*at];
         one.who < participants && one.trades.iter().any(|(with, ..)| *with < participants)
     };
     let senders = |at: usize| {
@@ -51,16 +51,16 @@ pub(crate) fn replay(race: &Race, seed: u64) -> Option<Replay> {
 }
 
 /// The messages around one of them.
-fn around(seen: &[Seen], at: usize) -> &[Seen] {
+fn around(seen: &[SeenMessage], at: usize) -> &[SeenMessage] {
     let time_ns = seen[at].time_ns;
-    let is_near = |one: &&Seen| one.time_ns.abs_diff(time_ns) <= AROUND_NS;
+    let is_near = |one: &&SeenMessage| one.time_ns.abs_diff(time_ns) <= AROUND_NS;
     let before = seen[..at].iter().rev().take(MESSAGES_MAX).take_while(is_near).count();
     let after = seen[at..].iter().take(MESSAGES_MAX + 1).take_while(is_near).count();
     &seen[at - before..at + after]
 }
 
 /// Runs an engine through the inputs.
-fn watched(race: &Race, inputs: &[Input]) -> Vec<Seen> {
+fn watched(race: &Race, inputs: &[Input]) -> Vec<SeenMessage> {
     let mut engine = new_engine(race);
     let mut booked: HashMap<u64, (Side, i64)> = HashMap::new();
     let mut seen = Vec::with_capacity(inputs.len());
@@ -93,7 +93,7 @@ fn watched(race: &Race, inputs: &[Input]) -> Vec<Seen> {
 }
 
 /// A message without what becomes of it, and its order's id; `None` for settings.
-fn sent(input: &Input, booked: &HashMap<u64, (Side, i64)>) -> Option<(Seen, u64)> {
+fn sent(input: &Input, booked: &HashMap<u64, (Side, i64)>) -> Option<(SeenMessage, u64)> {
     let place = |id: u64| booked.get(&id).map_or((None, 0), |(side, price)| (Some(*side), *price));
     let (id, who, venue, kind, (side, price_ticks), lots) = match input.command {
         Command::New(new) => {
@@ -112,7 +112,7 @@ fn sent(input: &Input, booked: &HashMap<u64, (Side, i64)>) -> Option<(Seen, u64)
         _ => return None,
     };
     let (time_ns, trades) = (input.time_ns, Vec::new());
-    Some((Seen { time_ns, who, venue, kind, side, price_ticks, lots, trades, end: "" }, id))
+    Some((SeenMessage { time_ns, who, venue, kind, side, price_ticks, lots, trades, end: "" }, id))
 }
 
 fn end(reason: DoneReason) -> &'static str {
@@ -124,7 +124,7 @@ fn end(reason: DoneReason) -> &'static str {
     }
 }
 
-fn message(race: &Race, one: &Seen, at_ns: u64) -> ReplayedMessage {
+fn message(race: &Race, one: &SeenMessage, at_ns: u64) -> ReplayedMessage {
     let trade = |(with, lots, price_ticks): &(u32, u64, i64)| ReplayedTrade {
         with: name(race, *with),
         lots: *lots,

@@ -91,7 +91,12 @@ impl<'a> Question<'a> {
     ///
     /// `body` and `tail` are what the p50 and the p99 get longer, each with its interval, ns.
     #[must_use]
-    pub fn effect(&self, name: &str, body: Measured, tail: Option<Measured>) -> RaceEffect {
+    pub fn effect(
+        &self,
+        name: &str,
+        body: MeasuredDifference,
+        tail: Option<MeasuredDifference>,
+    ) -> RaceEffect {
         let of_tail = tail.unwrap_or(body);
         let gain = |body_ns: i64, tail_ns: i64| {
             let (body_ns, tail_ns) = (body_ns as f64, tail_ns as f64);
@@ -115,7 +120,7 @@ impl<'a> Question<'a> {
 
 /// A measured difference, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredDifference {
     /// Its estimate.
     pub added_ns: i64,
     /// Its interval.

@@ -39,7 +39,7 @@ struct Connection {
 
 /// The start of a saved member; the register and the connection's rest follow.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedMember {
     version: u32,
     log: Option<Vec<u8>>,
     terms: Vec<Term>,
@@ -85,7 +85,8 @@ impl Member {
             return Err(damaged("its checksum does not match"));
         }
         let (text, rest) = rest.split_at_checked(half(4) as usize).ok_or_else(short)?;
-        let saved: Saved = serde_json::from_slice(text).map_err(|e| damaged(&e.to_string()))?;
+        let saved: SavedMember =
+            serde_json::from_slice(text).map_err(|e| damaged(&e.to_string()))?;
         if saved.version != VERSION {
             return Err(damaged(&format!("version {} is not {VERSION}", saved.version)));
         }
@@ -118,7 +119,7 @@ impl Member {
             let following = session.state().0;
             SavedConnection { number: *number, received: *received, following }
         });
-        let saved = Saved {
+        let saved = SavedMember {
             version: VERSION,
             log: log.map(|log| log.to_bytes().to_vec()),
             terms: terms.clone(),

@@ -101,7 +101,7 @@ fn rejected(is_fenced: bool, why: &str) -> ShipError {
 }
 
 /// State that the threads share.
-struct Shared {
+struct ShipState {
     settings: ShipSettings,
     shipping: Shipping,
     report: Box<dyn Fn(&ShipEvent) + Send + Sync>,
@@ -116,11 +116,11 @@ struct Shared {
 }
 
 /// The work of a thread.
-type Work = fn(&Shared);
+type Work = fn(&ShipState);
 
 /// The primary's threads.
 pub struct Shipper {
-    shared: Arc<Shared>,
+    shared: Arc<ShipState>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -135,7 +135,7 @@ impl Shipper {
         report: impl Fn(&ShipEvent) + Send + Sync + 'static,
         place: impl Fn() + Send + Sync + 'static,
     ) -> io::Result<Shipper> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ShipState {
             settings,
             shipping,
             report: Box::new(report),
@@ -149,7 +149,7 @@ impl Shipper {
         let place = Arc::new(place);
         let mut threads = Vec::new();
         let works =
-            [("replica-ship", Shared::ship as Work), ("replica-lag", Shared::judge as Work)];
+            [("replica-ship", ShipState::ship as Work), ("replica-lag", ShipState::judge as Work)];
         for (name, work) in works {
             let (shared, place) = (Arc::clone(&shared), Arc::clone(&place));
             let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -216,7 +216,7 @@ impl Drop for Shipper {
     }
 }
 
-impl Shared {
+impl ShipState {
     fn is_over(&self) -> bool {
         // With the farewell that was stored before it.
         self.is_ending.load(Ordering::Acquire) || self.is_fenced()

@@ -15,7 +15,7 @@ const NAMES: [&str; 2] = ["a", "b"];
 pub struct HaltingDisk(PathBuf);
 
 /// A disk that takes nothing. Dropped, it waits until the disk works again.
-pub struct Halted(Child);
+pub struct HaltedDisk(Child);
 
 /// Runs `check` with two empty disks of that size; without them, if they can't be mounted. Then
 /// the test counts as skipped, too.
@@ -55,7 +55,7 @@ impl HaltingDisk {
     ///
     /// # Panics
     /// If the kernel rejects it.
-    pub fn halt(&self, time: Duration) -> Halted {
+    pub fn halt(&self, time: Duration) -> HaltedDisk {
         let run = r#"fsfreeze -f "$1" && echo halted; sleep "$2"; fsfreeze -u "$1""#;
         let mut child = Command::new("sh")
             .args(["-c", run, "sh"])
@@ -67,11 +67,11 @@ impl HaltingDisk {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "halted\n", "the disk of {} was not frozen", self.0.display());
-        Halted(child)
+        HaltedDisk(child)
     }
 }
 
-impl Drop for Halted {
+impl Drop for HaltedDisk {
     fn drop(&mut self) {
         let ended = self.0.wait();
         if !std::thread::panicking() {

@@ -5,7 +5,7 @@ use crate::exit::DONE;
 use crate::page::write;
 use crate::print::{columns, print_json, show, show_report};
 use crate::tool::TOOL;
-use ::race::{Background, EXAMPLE, Effect, File, Prepared};
+use ::race::{Background, EXAMPLE, Effect, File, PreparedRace};
 use anyhow::{Context, bail};
 use record::directory::{self, Document};
 use record::tune::Trial;
@@ -107,7 +107,7 @@ fn file(arguments: &RaceArguments) -> anyhow::Result<File> {
 }
 
 /// The effects in compare.json or trial.json, or in a directory with one of them.
-fn effects_of(prepared: &Prepared, path: &Path) -> anyhow::Result<Vec<Effect>> {
+fn effects_of(prepared: &PreparedRace, path: &Path) -> anyhow::Result<Vec<Effect>> {
     let name = path.display().to_string();
     let what_if = || format!("--what-if {name}");
     let trial = if path.is_dir() { path.join("trial.json") } else { path.to_owned() };

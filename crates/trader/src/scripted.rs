@@ -19,9 +19,9 @@ pub(crate) struct Script {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Scripted(pub(crate) Rc<RefCell<Script>>);
+pub(crate) struct ScriptedStreams(pub(crate) Rc<RefCell<Script>>);
 
-impl Streams for Scripted {
+impl Streams for ScriptedStreams {
     fn add(&mut self, _: Connection) -> io::Result<StreamId> {
         Ok(StreamId(0))
     }

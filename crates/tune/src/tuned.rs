@@ -26,7 +26,7 @@ struct Assignment {
 
 /// The active profile.
 #[derive(Default)]
-struct Tuned {
+struct TunedProfile {
     assignments: Vec<Assignment>,
     /// A section's plug-in, where it is not its name.
     types: BTreeMap<String, String>,
@@ -41,7 +41,7 @@ pub(crate) fn rivals(root: &Root, wishes: &[Wish], words: &[String]) -> Vec<Stri
         return Vec::new();
     }
     let active = root.read("/etc/tuned/active_profile").unwrap_or_default();
-    let mut tuned = Tuned::default();
+    let mut tuned = TunedProfile::default();
     active.split_whitespace().for_each(|profile| tuned.include(root, profile));
     let mut said = std::mem::take(&mut tuned.unknown);
     said.extend(wishes.iter().filter_map(|wish| tuned.value(root, wish)));
@@ -49,7 +49,7 @@ pub(crate) fn rivals(root: &Root, wishes: &[Wish], words: &[String]) -> Vec<Stri
     said
 }
 
-impl Tuned {
+impl TunedProfile {
     /// Reads a profile after those that it includes: a later assignment replaces an earlier one.
     fn include(&mut self, root: &Root, profile: &str) {
         if self.visited.iter().any(|one| one == profile) {

@@ -1,6 +1,6 @@
 //! Copies of one flow's datagrams to many receivers, below the kernel's stack.
 //!
-//! - [`Prepared`]: the headers to one receiver, for frames that this process writes.
+//! - [`ReceiverHeaders`]: the headers to one receiver, for frames that this process writes.
 //! - [`Broadcast`]: two XDP programs, by which the kernel copies without this process.
 //! - [`Paths`]: where receivers are.
 //!
@@ -12,7 +12,7 @@ mod prepared;
 mod programs;
 
 pub use self::paths::Paths;
-pub use self::prepared::{Content, Prepared};
+pub use self::prepared::{Content, ReceiverHeaders};
 
 use self::prepared::{SLOT_BYTES, slot};
 use self::programs::{Maps, RECEIVED_BYTES, STATE_BYTES};
@@ -101,7 +101,7 @@ impl Broadcast {
     ///
     /// # Errors
     /// If there are [`RECEIVERS_MAX`] already, the namespace is another one, or the kernel fails.
-    pub fn enter(&mut self, receiver: &Prepared) -> Result<Place, BypassError> {
+    pub fn enter(&mut self, receiver: &ReceiverHeaders) -> Result<Place, BypassError> {
         let free = self.places.iter().position(Option::is_none);
         let at = free.unwrap_or(self.places.len());
         if at >= RECEIVERS_MAX {

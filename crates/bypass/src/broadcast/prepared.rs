@@ -42,7 +42,7 @@ impl<'a> Content<'a> {
 
 /// The headers to one receiver.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct ReceiverHeaders {
     /// Headers of an empty datagram.
     headers: [u8; UDP_HEADERS_BYTES],
     /// Sums of its words, as far as a checksum covers them.
@@ -50,14 +50,14 @@ pub struct Prepared {
     udp_sum: u16,
 }
 
-impl Prepared {
+impl ReceiverHeaders {
     /// Prepares them.
-    pub fn new(header: &Header) -> Prepared {
+    pub fn new(header: &Header) -> ReceiverHeaders {
         let mut headers = [0; UDP_HEADERS_BYTES];
         write_datagram(&mut headers, header, b"");
         let word = |at: usize| u16::from_be_bytes([headers[at], headers[at + 1]]);
         let (ip_sum, udp_sum) = (!word(IP_CHECKSUM), !word(UDP_CHECKSUM));
-        Prepared { headers, ip_sum, udp_sum }
+        ReceiverHeaders { headers, ip_sum, udp_sum }
     }
 
     /// Writes the frame of a copy: all of `frame`, which has [`Content::frame_bytes`].
@@ -161,7 +161,7 @@ mod tests {
             let content = Content::new(&content);
             let (mut whole, mut copy) = (vec![0; content.frame_bytes()], vec![1; content.frame_bytes()]);
             write_datagram(&mut whole, &header, content.bytes);
-            Prepared::new(&header).write(&mut copy, content);
+            ReceiverHeaders::new(&header).write(&mut copy, content);
             prop_assert_eq!(copy, whole);
         }
     }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_checksum_is_never_zero() {
         let header = header((0x0A00_0001, 1), (0x0A00_0002, 2));
-        let prepared = Prepared::new(&header);
+        let prepared = ReceiverHeaders::new(&header);
         for value in 0..=u16::MAX {
             let bytes = value.to_be_bytes();
             let content = Content::new(&bytes);

@@ -21,7 +21,7 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, IpListenEndp
 use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use wire::{Staged, Wire};
+use wire::{InboxPacket, Wire};
 
 pub use limits::{CONNECTIONS_MAX, TcpLimits};
 
@@ -235,7 +235,7 @@ impl<F: Frames> TcpStack<F> {
             && let Some(staged) = self.wire.stage()
         {
             segments += 1;
-            if let Staged::Opening(from, to) = staged
+            if let InboxPacket::Opening(from, to) = staged
                 && self.is_repeated(from, to)
             {
                 self.wire.counts.repeated += 1;

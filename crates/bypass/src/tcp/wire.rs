@@ -29,7 +29,7 @@ pub(super) struct Wire<F> {
 }
 
 /// A packet that waits in the inbox.
-pub(super) enum Staged {
+pub(super) enum InboxPacket {
     /// The first of a connection, from the first end to the second.
     Opening(SocketAddrV4, SocketAddrV4),
     Other,
@@ -52,7 +52,7 @@ impl<F: Frames> Wire<F> {
     }
 
     /// Takes the next segment into the inbox; `None` if none is there.
-    pub(super) fn stage(&mut self) -> Option<Staged> {
+    pub(super) fn stage(&mut self) -> Option<InboxPacket> {
         loop {
             let Wire { frames, inbox, checksums, .. } = self;
             let mut staged = None;
@@ -80,37 +80,38 @@ fn take(
     bytes: &[u8],
     checksums: Checksums,
     inbox: &mut [u8],
-) -> Option<(usize, Mac, Ipv4Addr, Staged)> {
+) -> Option<(usize, Mac, Ipv4Addr, InboxPacket)> {
     let packet = packet(bytes).ok()?;
     check_segment(packet, checksums).ok()?;
     inbox.get_mut(..packet.bytes.len())?.copy_from_slice(packet.bytes);
-    let what = opening(packet).map_or(Staged::Other, |(from, to)| Staged::Opening(from, to));
+    let what =
+        opening(packet).map_or(InboxPacket::Other, |(from, to)| InboxPacket::Opening(from, to));
     Some((packet.bytes.len(), packet.from, packet.source, what))
 }
 
 impl<F: Frames> Device for Wire<F> {
     type RxToken<'a>
-        = Received<'a>
+        = ReceiveToken<'a>
     where
         Self: 'a;
     type TxToken<'a>
-        = Sent<'a, F>
+        = TransmitToken<'a, F>
     where
         Self: 'a;
 
-    fn receive(&mut self, _: Instant) -> Option<(Received<'_>, Sent<'_, F>)> {
+    fn receive(&mut self, _: Instant) -> Option<(ReceiveToken<'_>, TransmitToken<'_, F>)> {
         let length = std::mem::take(&mut self.staged);
         if length == 0 {
             return None;
         }
         let Wire { frames, neighbours, counts, inbox, outbox, mac, .. } = self;
-        let sent = Sent { frames, neighbours, counts, outbox, mac: *mac };
-        Some((Received(&inbox[..length]), sent))
+        let sent = TransmitToken { frames, neighbours, counts, outbox, mac: *mac };
+        Some((ReceiveToken(&inbox[..length]), sent))
     }
 
-    fn transmit(&mut self, _: Instant) -> Option<Sent<'_, F>> {
+    fn transmit(&mut self, _: Instant) -> Option<TransmitToken<'_, F>> {
         let Wire { frames, neighbours, counts, outbox, mac, .. } = self;
-        Some(Sent { frames, neighbours, counts, outbox, mac: *mac })
+        Some(TransmitToken { frames, neighbours, counts, outbox, mac: *mac })
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
@@ -125,9 +126,9 @@ impl<F: Frames> Device for Wire<F> {
 }
 
 /// A received packet.
-pub(super) struct Received<'a>(&'a [u8]);
+pub(super) struct ReceiveToken<'a>(&'a [u8]);
 
-impl phy::RxToken for Received<'_> {
+impl phy::RxToken for ReceiveToken<'_> {
     fn consume<R, T: FnOnce(&[u8]) -> R>(self, f: T) -> R {
         f(self.0)
     }
@@ -135,7 +136,7 @@ impl phy::RxToken for Received<'_> {
 
 /// Room for a packet. Where there is none after all, the packet is lost as on any wire, and TCP
 /// sends it again.
-pub(super) struct Sent<'a, F> {
+pub(super) struct TransmitToken<'a, F> {
     frames: &'a mut F,
     neighbours: &'a Neighbours,
     counts: &'a mut TcpCounts,
@@ -143,7 +144,7 @@ pub(super) struct Sent<'a, F> {
     mac: Mac,
 }
 
-impl<F: Frames> phy::TxToken for Sent<'_, F> {
+impl<F: Frames> phy::TxToken for TransmitToken<'_, F> {
     fn consume<R, T: FnOnce(&mut [u8]) -> R>(self, length: usize, f: T) -> R {
         let frame = &mut self.outbox[..ETHERNET_BYTES + length];
         let result = f(&mut frame[ETHERNET_BYTES..]);

@@ -1,7 +1,7 @@
 //! Copies by XDP programs, against the kernel's sockets.
 
 use crate::bench::{PATIENCE, addresses, networks, port};
-use bypass::broadcast::{Broadcast, Paths, Place, Prepared, RECEIVERS_MAX};
+use bypass::broadcast::{Broadcast, Paths, Place, RECEIVERS_MAX, ReceiverHeaders};
 use bypass::routes::Interface;
 use bypass::{BypassError, Port};
 use host::network::{DEVICE, Network, Networks};
@@ -80,7 +80,7 @@ impl Bench {
 
     fn enter(&mut self, address: SocketAddrV4) -> Place {
         let header = self.paths.header(address).unwrap();
-        let enter = || self.broadcast.enter(&Prepared::new(&header)).unwrap();
+        let enter = || self.broadcast.enter(&ReceiverHeaders::new(&header)).unwrap();
         self.networks.exchange().within(enter).unwrap()
     }
 
@@ -217,7 +217,7 @@ fn one_more_than_the_map_has_room_for_is_rejected() {
     for _ in 0..RECEIVERS_MAX {
         bench.enter(address);
     }
-    let prepared = Prepared::new(&bench.paths.header(address).unwrap());
+    let prepared = ReceiverHeaders::new(&bench.paths.header(address).unwrap());
     let why = bench.broadcast.enter(&prepared).unwrap_err();
     assert!(matches!(why, BypassError::Limit { max: RECEIVERS_MAX, .. }), "{why}");
 }
@@ -228,7 +228,7 @@ fn one_more_than_the_map_has_room_for_is_rejected() {
 fn a_receiver_enters_only_in_the_namespace_of_the_interface() {
     let Some(mut bench) = bench() else { return };
     let (_, address) = bench.receiver();
-    let prepared = Prepared::new(&bench.paths.header(address).unwrap());
+    let prepared = ReceiverHeaders::new(&bench.paths.header(address).unwrap());
     let why = bench.broadcast.enter(&prepared).unwrap_err();
     assert!(matches!(why, BypassError::NoInterface { .. }), "{why}");
     bench.enter(address);

@@ -35,7 +35,7 @@ pub(crate) struct JournalTask<'a> {
 
 /// An operation that is not answered yet.
 #[derive(Clone, Copy)]
-struct Pending {
+struct PendingOperation {
     due_ns: u64,
     sent_ns: u64,
 }
@@ -49,7 +49,7 @@ struct Desk<'a> {
     appender: Appender,
     engine: Engine,
     outbound: Outbound<REPORTS>,
-    pending: VecDeque<Pending>,
+    pending: VecDeque<PendingOperation>,
     /// Sequence number of the first of them.
     first_pending: u64,
     recorder: Recorder,
@@ -188,7 +188,7 @@ impl<'a> Desk<'a> {
     fn unhurried<'i>(&mut self, inputs: impl Iterator<Item = &'i Input>) {
         for input in inputs {
             let now_ns = self.bench.clock.now_ns();
-            self.send(input, Pending { due_ns: now_ns, sent_ns: now_ns });
+            self.send(input, PendingOperation { due_ns: now_ns, sent_ns: now_ns });
         }
         self.answer_all();
     }
@@ -204,7 +204,9 @@ impl<'a> Desk<'a> {
                 self.answer(now_ns);
                 now_ns = clock.now_ns();
             }
-            if self.is_over(now_ns) || !self.send(input, Pending { due_ns, sent_ns: now_ns }) {
+            if self.is_over(now_ns)
+                || !self.send(input, PendingOperation { due_ns, sent_ns: now_ns })
+            {
                 return done as u64;
             }
             self.schedule.advance();
@@ -214,7 +216,7 @@ impl<'a> Desk<'a> {
 
     /// Logs and executes an operation; waits if the journal is full. Returns false if the journal
     /// failed.
-    fn send(&mut self, input: &Input, pending: Pending) -> bool {
+    fn send(&mut self, input: &Input, pending: PendingOperation) -> bool {
         let mut has_waited = false;
         while self.pending.len() == PENDING_MAX || !self.append(input, &mut has_waited) {
             let now_ns = self.bench.clock.now_ns();
@@ -254,7 +256,7 @@ impl<'a> Desk<'a> {
     fn answer(&mut self, now_ns: u64) {
         let acknowledged = self.appender.acknowledged();
         while self.first_pending < acknowledged
-            && let Some(Pending { due_ns, sent_ns }) = self.pending.pop_front()
+            && let Some(PendingOperation { due_ns, sent_ns }) = self.pending.pop_front()
         {
             self.first_pending += 1;
             if self.is_measuring {

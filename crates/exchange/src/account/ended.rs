@@ -23,7 +23,7 @@ const _: () = assert!(size_of::<Entry>() == 24);
 
 /// An order that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct EndedOrder {
     pub order_id: u64,
     pub reason: DoneReason,
 }
@@ -49,7 +49,7 @@ impl EndedOrders {
 
     /// Adds the order with this hash of its account and client id.
     #[inline]
-    pub fn add(&mut self, key: u64, Ended { order_id, reason }: Ended) {
+    pub fn add(&mut self, key: u64, EndedOrder { order_id, reason }: EndedOrder) {
         let place = self.next;
         self.next = if place + 1 == self.ring.len() { 0 } else { place + 1 };
         let bucket = key as usize & (self.latest.len() - 1);
@@ -58,7 +58,7 @@ impl EndedOrders {
     }
 
     /// The latest order with this hash; `None` if it is not among the latest of all.
-    pub fn find(&self, key: u64) -> Option<Ended> {
+    pub fn find(&self, key: u64) -> Option<EndedOrder> {
         let mut place = self.latest[key as usize & (self.latest.len() - 1)];
         let mut age = None;
         for _ in 0..STEPS_MAX {
@@ -69,7 +69,7 @@ impl EndedOrders {
             }
             let Entry { key: there, order_id, before, reason } = self.ring[index];
             if there == key {
-                return Some(Ended { order_id, reason });
+                return Some(EndedOrder { order_id, reason });
             }
             (place, age) = (before, age_here);
         }
@@ -89,8 +89,8 @@ mod tests {
     use clock::random::SplitMix64;
     use std::collections::VecDeque;
 
-    fn ended(order_id: u64) -> Ended {
-        Ended { order_id, reason: DoneReason::ALL[order_id as usize % DoneReason::ALL.len()] }
+    fn ended(order_id: u64) -> EndedOrder {
+        EndedOrder { order_id, reason: DoneReason::ALL[order_id as usize % DoneReason::ALL.len()] }
     }
 
     /// Whatever the size and however often keys come back: exactly the latest orders are found.

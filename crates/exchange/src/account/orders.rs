@@ -6,7 +6,7 @@
 //! ids of one account with the same 64-bit hash can't be open together: the exchange rejects the
 //! second. By accident that does not happen, and a client that contrives it harms only itself.
 
-use crate::account::ended::{Ended, EndedOrders};
+use crate::account::ended::{EndedOrder, EndedOrders};
 use crate::account::sessions::Sender;
 use clock::random::SplitMix64;
 use engine::DoneReason;
@@ -111,7 +111,7 @@ impl ClientOrders {
     }
 
     /// Adds a recovered order that has ended; the oldest first.
-    pub fn restore_ended(&mut self, account: u32, client_id: &ClientId, ended: Ended) {
+    pub fn restore_ended(&mut self, account: u32, client_id: &ClientId, ended: EndedOrder) {
         self.ended.add(self.key(account, client_id), ended);
     }
 
@@ -191,7 +191,7 @@ impl ClientOrders {
     }
 
     /// How the latest order of an account with this client id ended; `None` if it is not known.
-    pub fn find_ended(&self, account: u32, client_id: &ClientId) -> Option<Ended> {
+    pub fn find_ended(&self, account: u32, client_id: &ClientId) -> Option<EndedOrder> {
         self.ended.find(self.key(account, client_id))
     }
 
@@ -200,7 +200,7 @@ impl ClientOrders {
     pub fn end(&mut self, tag: u32, reason: DoneReason) {
         if tag != NO_TAG {
             let Slot { order, key } = &self.slots[tag as usize];
-            self.ended.add(*key, Ended { order_id: order.order_id, reason });
+            self.ended.add(*key, EndedOrder { order_id: order.order_id, reason });
             self.remove(tag);
         }
     }

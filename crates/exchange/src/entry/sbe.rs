@@ -5,7 +5,7 @@ use crate::account::sessions::{Admission, AuthenticateError};
 use crate::entry::state::OrderEntry;
 use crate::entry::{operator, orders, status};
 use crate::execution::Execution;
-use crate::sbe::Missed;
+use crate::sbe::MissedReports;
 use std::num::NonZeroU64;
 use transport::StreamId;
 use transport::serve::Outbound;
@@ -222,7 +222,7 @@ fn begin(
 }
 
 /// Writes the answer to a logon, the instruments, and the reports that the client has missed.
-fn welcome(core: &Execution, session: StreamId, missed: Missed, out: &mut Vec<u8>) {
+fn welcome(core: &Execution, session: StreamId, missed: MissedReports, out: &mut Vec<u8>) {
     let instruments = core.instruments.all();
     let accepted = LogonAccepted {
         session: core.sbe.number(session),

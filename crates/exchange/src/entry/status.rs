@@ -1,6 +1,6 @@
 //! Whether an order is open, or how it ended: the answer of each protocol.
 
-use crate::account::ended::Ended;
+use crate::account::ended::EndedOrder;
 use crate::account::orders::ClientOrder;
 use crate::counts::done_status;
 use crate::entry::{deliveries, leading};
@@ -16,7 +16,7 @@ use wire::{ClientId, OrderId};
 
 enum Standing<'a> {
     Open(&'a ClientOrder),
-    Ended(Ended),
+    Ended(EndedOrder),
 }
 
 /// The latest order of that account, or of the only one of `from`, with this id; `None` if this
@@ -56,7 +56,7 @@ pub(crate) fn json(
     let Some(found) = find(core, from, asked, time_ns, outbound) else { return };
     let (account, order_id, status) = match found {
         Ok((account, Standing::Open(order))) => (account, order.order_id, None),
-        Ok((account, Standing::Ended(Ended { order_id, reason }))) => {
+        Ok((account, Standing::Ended(EndedOrder { order_id, reason }))) => {
             (account, order_id, Some(done_status(reason)))
         }
         Err(rejection) => return reject(core, from, asked, &rejection, time_ns, outbound),
@@ -89,7 +89,7 @@ pub(crate) fn sbe(
             core.sbe
                 .report(session, outbound, |out, sequence| encode_status(out, sequence, &status));
         }
-        Ok((account, Standing::Ended(Ended { order_id, reason }))) => {
+        Ok((account, Standing::Ended(EndedOrder { order_id, reason }))) => {
             let (order_id, status) = (OrderId::from_u64(order_id), done_status(reason));
             let uid = core.sessions.account_id(account).into();
             let ended = OrderEnded { client_id, status, order_id, time_ms, uid };

@@ -8,4 +8,4 @@
 mod sessions;
 mod store;
 
-pub(crate) use sessions::{Missed, SbeSessions};
+pub(crate) use sessions::{MissedReports, SbeSessions};

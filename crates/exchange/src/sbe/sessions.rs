@@ -25,7 +25,7 @@ struct SbeSession {
 
 /// The start of the reports for a client that continues a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Missed {
+pub(crate) struct MissedReports {
     /// The number of the first report that follows.
     pub next: u64,
     /// Reports before it that are not kept any more.
@@ -106,13 +106,13 @@ impl SbeSessions {
     }
 
     /// Gives a session its connection. The client has the reports up to `last`.
-    pub fn attach(&mut self, id: StreamId, connection: StreamId, last: u64) -> Missed {
+    pub fn attach(&mut self, id: StreamId, connection: StreamId, last: u64) -> MissedReports {
         let session = self.get_mut(id);
         session.connection = Some(connection);
         session.sent = (0, 0);
         session.store.seen(last);
         let next = session.store.first();
-        Missed { next, lost: next.saturating_sub(last + 1) }
+        MissedReports { next, lost: next.saturating_sub(last + 1) }
     }
 
     /// Takes the connection from a session. Returns whether it had this one: a newer connection may

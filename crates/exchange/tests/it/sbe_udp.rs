@@ -9,7 +9,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use transport::acked::{
-    self, HANDSHAKE_BYTES, HEADER_BYTES, Handshake, Header, Kind, SharedCounts, TableCounts,
+    self, DatagramKind, HANDSHAKE_BYTES, HEADER_BYTES, Handshake, Header, SharedCounts, TableCounts,
 };
 use transport::cookie::{COOKIE_BYTES, Cookie};
 use transport::{Dialogue, StreamId, Streams};
@@ -142,8 +142,8 @@ impl Client {
 }
 
 /// A datagram that names an unknown connection.
-fn forged(kind: Kind, connection: u64) -> Vec<u8> {
-    let mut datagram = vec![0; HEADER_BYTES + usize::from(kind == Kind::Data)];
+fn forged(kind: DatagramKind, connection: u64) -> Vec<u8> {
+    let mut datagram = vec![0; HEADER_BYTES + usize::from(kind == DatagramKind::Data)];
     let header = Header { kind, ends: false, gap: true, room: 64, connection, sequence: 0, ack: 0 };
     header.seal(&mut datagram);
     datagram
@@ -158,11 +158,11 @@ fn flood(server: SocketAddr, stop: &AtomicBool, flooded: &AtomicU64) {
     while !stop.load(Ordering::Relaxed) {
         let number = (sent << 16) | (sent % 300);
         for datagram in [
-            handshake(Kind::Hello, Cookie::default()).to_vec(),
-            handshake(Kind::Connect, Cookie([sent as u8; COOKIE_BYTES])).to_vec(),
-            handshake(Kind::Accepted, Cookie::default()).to_vec(),
-            forged(Kind::Reset, number),
-            forged(Kind::Data, number),
+            handshake(DatagramKind::Hello, Cookie::default()).to_vec(),
+            handshake(DatagramKind::Connect, Cookie([sent as u8; COOKIE_BYTES])).to_vec(),
+            handshake(DatagramKind::Accepted, Cookie::default()).to_vec(),
+            forged(DatagramKind::Reset, number),
+            forged(DatagramKind::Data, number),
             vec![sent as u8; sent as usize % 2_000],
         ] {
             // The kernel may have no room.

@@ -1,6 +1,6 @@
 //! The subscriber's side of registration, such as that of a replicator that is fed by another.
 
-use crate::register::message::{Kind, MESSAGE_BYTES, Message};
+use crate::register::message::{MESSAGE_BYTES, Message, RegistrationKind};
 use std::net::{SocketAddr, SocketAddrV4};
 use transport::cookie::{Cookie, NoRandomNumbers, random_number};
 
@@ -66,7 +66,11 @@ impl Member {
             return None;
         }
         self.due_ns = now_ns + RETRY_NS;
-        let kind = if self.cookie.is_some() { Kind::Confirm } else { Kind::Register };
+        let kind = if self.cookie.is_some() {
+            RegistrationKind::Confirm
+        } else {
+            RegistrationKind::Register
+        };
         Some(self.message(kind))
     }
 
@@ -77,28 +81,30 @@ impl Member {
             return Answer::Other;
         };
         match message.kind {
-            Kind::Challenge => {
+            RegistrationKind::Challenge => {
                 self.cookie = Some(message.cookie);
                 // Not a word for a word: two that disagree would keep each other busy.
                 if now_ns < self.quick_ns {
                     return Answer::Taken;
                 }
                 (self.quick_ns, self.due_ns) = (now_ns + RETRY_NS, now_ns + RETRY_NS);
-                Answer::Reply(self.message(Kind::Confirm))
+                Answer::Reply(self.message(RegistrationKind::Confirm))
             }
-            Kind::Accepted => {
+            RegistrationKind::Accepted => {
                 let lease_ns = u64::from(message.lease_ms) * 1_000_000;
                 self.lease_until_ns = now_ns + lease_ns;
                 self.due_ns = now_ns + lease_ns / RENEWALS_PER_LEASE;
                 self.root = Some(message.root);
                 Answer::Taken
             }
-            Kind::Full => {
+            RegistrationKind::Full => {
                 self.full += 1;
                 self.due_ns = now_ns + FULL_RETRY_NS;
                 Answer::Taken
             }
-            Kind::Register | Kind::Confirm | Kind::Leave => Answer::Other,
+            RegistrationKind::Register | RegistrationKind::Confirm | RegistrationKind::Leave => {
+                Answer::Other
+            }
         }
     }
 
@@ -119,10 +125,10 @@ impl Member {
 
     /// The message that ends the lease.
     pub fn leave(&self) -> [u8; MESSAGE_BYTES] {
-        self.message(Kind::Leave)
+        self.message(RegistrationKind::Leave)
     }
 
-    fn message(&self, kind: Kind) -> [u8; MESSAGE_BYTES] {
+    fn message(&self, kind: RegistrationKind) -> [u8; MESSAGE_BYTES] {
         Message::new(kind, self.token, self.cookie.unwrap_or_default()).encode()
     }
 }
@@ -178,9 +184,9 @@ mod tests {
     fn a_stranger_is_not_believed() {
         let mut member = Member::new(PARENT).unwrap();
         let asked = Message::decode(&member.due(0).unwrap()).unwrap();
-        assert_eq!(asked.kind, Kind::Register);
+        assert_eq!(asked.kind, RegistrationKind::Register);
         let accepted = Message { lease_ms: 1_000, ..asked };
-        let accepted = Message { kind: Kind::Accepted, ..accepted };
+        let accepted = Message { kind: RegistrationKind::Accepted, ..accepted };
         let forged = Message { token: asked.token ^ 1, ..accepted };
         let parent = SocketAddr::V4(PARENT);
         assert_eq!(member.receive(&forged.encode(), parent, 1), Answer::Other);
@@ -196,7 +202,7 @@ mod tests {
     fn challenges_are_answered_once_in_a_while() {
         let mut member = Member::new(PARENT).unwrap();
         let token = Message::decode(&member.due(0).unwrap()).unwrap().token;
-        let challenge = Message::new(Kind::Challenge, token, Cookie([1; 32])).encode();
+        let challenge = Message::new(RegistrationKind::Challenge, token, Cookie([1; 32])).encode();
         let parent = SocketAddr::V4(PARENT);
         assert!(matches!(member.receive(&challenge, parent, 1), Answer::Reply(_)));
         assert_eq!(member.receive(&challenge, parent, 2), Answer::Taken);

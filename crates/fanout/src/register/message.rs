@@ -20,7 +20,7 @@ const ROOT: usize = 56;
 
 /// The kinds of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RegistrationKind {
     /// A subscriber asks for a cookie.
     Register = 1,
     /// The replicator gives one.
@@ -35,16 +35,22 @@ pub enum Kind {
     Full = 6,
 }
 
-impl Kind {
-    const ALL: [Kind; 6] =
-        [Kind::Register, Kind::Challenge, Kind::Confirm, Kind::Accepted, Kind::Leave, Kind::Full];
+impl RegistrationKind {
+    const ALL: [RegistrationKind; 6] = [
+        RegistrationKind::Register,
+        RegistrationKind::Challenge,
+        RegistrationKind::Confirm,
+        RegistrationKind::Accepted,
+        RegistrationKind::Leave,
+        RegistrationKind::Full,
+    ];
 }
 
 /// A message. Fields that its kind doesn't use are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: RegistrationKind,
     /// A random number of the subscriber. Each answer repeats it, so only a peer that saw the
     /// question can answer.
     pub token: u64,
@@ -58,7 +64,7 @@ pub struct Message {
 
 impl Message {
     /// A message with just these.
-    pub fn new(kind: Kind, token: u64, cookie: Cookie) -> Message {
+    pub fn new(kind: RegistrationKind, token: u64, cookie: Cookie) -> Message {
         Message { kind, token, cookie, lease_ms: 0, root: 0 }
     }
 
@@ -83,7 +89,7 @@ impl Message {
         }
         let number = |at: usize| bytes[at..].first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
         Some(Message {
-            kind: Kind::ALL.into_iter().find(|kind| *kind as u8 == bytes[4])?,
+            kind: RegistrationKind::ALL.into_iter().find(|kind| *kind as u8 == bytes[4])?,
             token: number(TOKEN)?,
             cookie: Cookie(*bytes[COOKIE..].first_chunk()?),
             lease_ms: u32::from_be_bytes(*bytes[LEASE..].first_chunk()?),
@@ -105,7 +111,7 @@ mod tests {
         golden[48..52].copy_from_slice(&[0, 0, 0x27, 0x10]);
         golden[63] = 9;
         let message = Message {
-            kind: Kind::Accepted,
+            kind: RegistrationKind::Accepted,
             token: 0x0102_0304_0506_0708,
             cookie: Cookie([0xC0; COOKIE_BYTES]),
             lease_ms: 10_000,
@@ -119,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_not_read() {
-        let good = Message::new(Kind::Register, 1, Cookie::default()).encode();
+        let good = Message::new(RegistrationKind::Register, 1, Cookie::default()).encode();
         assert!(Message::decode(&good).is_some());
         assert_eq!(Message::decode(&good[..MESSAGE_BYTES - 1]), None);
         assert_eq!(Message::decode(&[&good[..], &[0]].concat()), None);

@@ -1,6 +1,6 @@
 //! The replicator's side of registration.
 
-use crate::register::message::{Kind, Message};
+use crate::register::message::{Message, RegistrationKind};
 use crate::subscribers::{Lease, Subscribers};
 use std::net::SocketAddrV4;
 use transport::cookie::{Challenges, Cookie, NoRandomNumbers};
@@ -60,21 +60,24 @@ impl Registrar {
     ) -> Option<Message> {
         let message = Message::decode(bytes);
         let asks = |one: &Message| {
-            matches!(one.kind, Kind::Register | Kind::Confirm | Kind::Leave) && from.port() != 0
+            matches!(
+                one.kind,
+                RegistrationKind::Register | RegistrationKind::Confirm | RegistrationKind::Leave
+            ) && from.port() != 0
         };
         let Some(message) = message.filter(asks) else {
             self.counts.malformed += 1;
             return None;
         };
-        if message.kind == Kind::Register {
+        if message.kind == RegistrationKind::Register {
             return self.challenge(message.token, from, now_ns);
         }
         if !self.challenges.is_good(&message.cookie, from.into(), now_ns) {
             self.counts.bad_cookies += 1;
-            let again = message.kind == Kind::Confirm;
+            let again = message.kind == RegistrationKind::Confirm;
             return again.then(|| self.challenge(message.token, from, now_ns)).flatten();
         }
-        if message.kind == Kind::Leave {
+        if message.kind == RegistrationKind::Leave {
             subscribers.leave(from);
             return None;
         }
@@ -82,15 +85,15 @@ impl Registrar {
         let kind = match subscribers.lease(from, until_ns) {
             Ok(Lease::New) => {
                 self.counts.accepted += 1;
-                Kind::Accepted
+                RegistrationKind::Accepted
             }
             Ok(Lease::Renewed) => {
                 self.counts.renewed += 1;
-                Kind::Accepted
+                RegistrationKind::Accepted
             }
             Err(_) => {
                 self.counts.full += 1;
-                Kind::Full
+                RegistrationKind::Full
             }
         };
         let answer = Message::new(kind, message.token, Cookie::default());
@@ -108,7 +111,7 @@ impl Registrar {
             return None;
         };
         self.counts.challenged += 1;
-        Some(Message::new(Kind::Challenge, token, cookie))
+        Some(Message::new(RegistrationKind::Challenge, token, cookie))
     }
 }
 
@@ -125,7 +128,7 @@ mod tests {
     }
 
     fn register(token: u64) -> [u8; MESSAGE_BYTES] {
-        Message::new(Kind::Register, token, Cookie::default()).encode()
+        Message::new(RegistrationKind::Register, token, Cookie::default()).encode()
     }
 
     #[test]
@@ -135,14 +138,14 @@ mod tests {
         let mut say =
             |bytes: &[u8], now_ns| registrar.receive(bytes, address(1), now_ns, &mut subscribers);
         let challenge = say(&register(5), NOW_NS).unwrap();
-        assert_eq!((challenge.kind, challenge.token), (Kind::Challenge, 5));
-        let confirm = Message::new(Kind::Confirm, 5, challenge.cookie).encode();
+        assert_eq!((challenge.kind, challenge.token), (RegistrationKind::Challenge, 5));
+        let confirm = Message::new(RegistrationKind::Confirm, 5, challenge.cookie).encode();
         let accepted = say(&confirm, NOW_NS + 1).unwrap();
-        assert_eq!((accepted.kind, accepted.token), (Kind::Accepted, 5));
+        assert_eq!((accepted.kind, accepted.token), (RegistrationKind::Accepted, 5));
         assert_eq!((accepted.lease_ms, accepted.root), (1_000, 42));
         // Half a lease later it renews, and so stays past the end of the first.
         say(&confirm, NOW_NS + 500_000_000).unwrap();
-        let leave = Message::new(Kind::Leave, 5, challenge.cookie).encode();
+        let leave = Message::new(RegistrationKind::Leave, 5, challenge.cookie).encode();
         subscribers.expire(NOW_NS + 1_400_000_000);
         assert_eq!(subscribers.all().len(), 1);
         assert_eq!(registrar.receive(&leave, address(1), NOW_NS, &mut subscribers), None);
@@ -162,19 +165,21 @@ mod tests {
         // The attacker has a good cookie, of its own address.
         let own = registrar.receive(&register(1), attacker, NOW_NS, &mut subscribers).unwrap();
         let with = |kind, cookie| Message::new(kind, 1, cookie).encode();
-        for forged in
-            [register(1), with(Kind::Confirm, own.cookie), with(Kind::Confirm, Cookie::default())]
-        {
+        for forged in [
+            register(1),
+            with(RegistrationKind::Confirm, own.cookie),
+            with(RegistrationKind::Confirm, Cookie::default()),
+        ] {
             let answer = registrar.receive(&forged, victim, NOW_NS, &mut subscribers).unwrap();
-            assert_eq!(answer.kind, Kind::Challenge);
+            assert_eq!(answer.kind, RegistrationKind::Challenge);
             assert!(answer.encode().len() <= forged.len());
             assert!(subscribers.all().is_empty());
         }
         for silent in [
-            with(Kind::Leave, own.cookie),
-            with(Kind::Challenge, own.cookie),
-            with(Kind::Accepted, own.cookie),
-            with(Kind::Full, own.cookie),
+            with(RegistrationKind::Leave, own.cookie),
+            with(RegistrationKind::Challenge, own.cookie),
+            with(RegistrationKind::Accepted, own.cookie),
+            with(RegistrationKind::Full, own.cookie),
         ] {
             assert_eq!(registrar.receive(&silent, victim, NOW_NS, &mut subscribers), None);
         }
@@ -190,9 +195,9 @@ mod tests {
         let mut registrar = Registrar::new(1_000, 0).unwrap();
         let challenge =
             registrar.receive(&register(1), address(1), NOW_NS, &mut subscribers).unwrap();
-        let confirm = Message::new(Kind::Confirm, 1, challenge.cookie).encode();
+        let confirm = Message::new(RegistrationKind::Confirm, 1, challenge.cookie).encode();
         registrar.receive(&confirm, address(1), NOW_NS, &mut subscribers).unwrap();
-        let forged = Message::new(Kind::Leave, 1, Cookie::default()).encode();
+        let forged = Message::new(RegistrationKind::Leave, 1, Cookie::default()).encode();
         registrar.receive(&forged, address(1), NOW_NS, &mut subscribers);
         assert_eq!(subscribers.all().len(), 1);
     }
@@ -206,10 +211,13 @@ mod tests {
             |bytes: &[u8], now_ns| registrar.receive(bytes, address(1), now_ns, &mut subscribers);
         let first = say(&register(1), NOW_NS).unwrap();
         let later_ns = NOW_NS + 2 * PERIOD_NS;
-        let confirm = |cookie| Message::new(Kind::Confirm, 1, cookie).encode();
+        let confirm = |cookie| Message::new(RegistrationKind::Confirm, 1, cookie).encode();
         let second = say(&confirm(first.cookie), later_ns).unwrap();
-        assert_eq!(second.kind, Kind::Challenge);
-        assert_eq!(say(&confirm(second.cookie), later_ns).unwrap().kind, Kind::Accepted);
+        assert_eq!(second.kind, RegistrationKind::Challenge);
+        assert_eq!(
+            say(&confirm(second.cookie), later_ns).unwrap().kind,
+            RegistrationKind::Accepted
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Subscribers that register.
 
 use crate::*;
-use fanout::register::message::{Kind, MESSAGE_BYTES, Message};
+use fanout::register::message::{MESSAGE_BYTES, Message, RegistrationKind};
 use testing::quiet::or_doubled;
 use testing::unless;
 use transport::cookie::Cookie;
@@ -41,12 +41,12 @@ fn an_address_that_did_not_confirm_gets_one_challenge_and_no_copies() {
     let ((victim, _), (good, _)) = (socket(), socket());
     let running = Running::start(settings(&[]));
     register(&good, running.listening);
-    let asked = Message::new(Kind::Register, 1, Cookie::default()).encode();
+    let asked = Message::new(RegistrationKind::Register, 1, Cookie::default()).encode();
     victim.send_to(&asked, running.listening).unwrap();
     let challenge = receive(&victim);
     assert_eq!(challenge.len(), MESSAGE_BYTES);
-    assert_eq!(Message::decode(&challenge).unwrap().kind, Kind::Challenge);
-    let forged = Message::new(Kind::Leave, 1, Cookie::default()).encode();
+    assert_eq!(Message::decode(&challenge).unwrap().kind, RegistrationKind::Challenge);
+    let forged = Message::new(RegistrationKind::Leave, 1, Cookie::default()).encode();
     victim.send_to(&forged, running.listening).unwrap();
     for _ in 0..10 {
         source.send_to(b"tick", running.from).unwrap();

@@ -31,18 +31,18 @@ pub(super) fn put_decimal(body: &mut Body<'_>, tag: u32, number: Option<Decimal>
 
 /// An amount and what was paid for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Traded {
+pub(super) struct TradedAmount {
     pub amount: Decimal,
     /// The mean price of `amount`, rounded down.
     pub average: Decimal,
 }
 
-impl Traded {
+impl TradedAmount {
     /// With another trade. `None` if a number has too many digits.
-    pub(super) fn with(self, price: Decimal, amount: Decimal) -> Option<Traded> {
+    pub(super) fn with(self, price: Decimal, amount: Decimal) -> Option<TradedAmount> {
         let all = plus(self.amount, amount)?;
         if self.amount == Decimal::ZERO || self.average == price {
-            return Some(Traded { amount: all, average: price });
+            return Some(TradedAmount { amount: all, average: price });
         }
         let scale = self.average.scale().max(price.scale());
         let amount_scale = self.amount.scale().max(amount.scale());
@@ -55,7 +55,7 @@ impl Traded {
             let average = shifted / widened(all, amount_scale).max(1);
             let average = i64::try_from(average).ok();
             if let Some(average) = average.and_then(|n| Decimal::new(n, scale + more as u8)) {
-                return Some(Traded { amount: all, average });
+                return Some(TradedAmount { amount: all, average });
             }
         }
         None
@@ -75,11 +75,11 @@ mod tests {
         assert_eq!(plus(decimal("0.1"), decimal("0.25")), Some(decimal("0.35")));
         assert_eq!(minus(decimal("1"), decimal("0.001")), Some(decimal("0.999")));
         assert_eq!(plus(decimal("999999999999999999"), decimal("1")), None);
-        let traded = Traded::default().with(decimal("100"), decimal("1"));
+        let traded = TradedAmount::default().with(decimal("100"), decimal("1"));
         let traded = traded.and_then(|traded| traded.with(decimal("103"), decimal("2")));
-        assert_eq!(traded, Some(Traded { amount: decimal("3"), average: decimal("102") }));
+        assert_eq!(traded, Some(TradedAmount { amount: decimal("3"), average: decimal("102") }));
         let traded = traded.and_then(|traded| traded.with(decimal("103"), decimal("0.5")));
         let average = decimal("102.14285714");
-        assert_eq!(traded, Some(Traded { amount: decimal("3.5"), average }));
+        assert_eq!(traded, Some(TradedAmount { amount: decimal("3.5"), average }));
     }
 }

@@ -1,7 +1,7 @@
 //! A session's orders: the fields that execution reports must repeat and the exchange's replies do
 //! not have.
 
-use super::number::Traded;
+use super::number::TradedAmount;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use wire::OrderId;
@@ -24,7 +24,7 @@ pub(super) struct Order {
     pub stop: Option<Decimal>,
     /// OrderID (37), once the exchange has given it.
     pub order_id: Option<OrderId>,
-    pub traded: Traded,
+    pub traded: TradedAmount,
     pub leaves: Decimal,
     /// OrdStatus (39).
     pub status: char,
@@ -41,7 +41,7 @@ impl Order {
             price: None,
             stop: None,
             order_id: None,
-            traded: Traded::default(),
+            traded: TradedAmount::default(),
             leaves,
             status: '0',
         }
@@ -60,7 +60,7 @@ impl Order {
 
 /// An order, and the number of its end.
 #[derive(Debug)]
-struct Known {
+struct KnownOrder {
     order: Order,
     /// 0 while it is open.
     end: u64,
@@ -69,7 +69,7 @@ struct Known {
 /// The orders of a session by ClOrdID.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
-    by_id: HashMap<ClientId, Known>,
+    by_id: HashMap<ClientId, KnownOrder>,
     /// Ends and their numbers, the oldest first. An id that is used again has another number then:
     /// to look for its former end here would take longer than all else that an order costs.
     ended: VecDeque<(ClientId, u64)>,
@@ -87,7 +87,7 @@ impl Orders {
 
     /// Adds an order, in place of an ended one with the same id.
     pub fn insert(&mut self, id: ClientId, order: Order) {
-        self.by_id.insert(id, Known { order, end: 0 });
+        self.by_id.insert(id, KnownOrder { order, end: 0 });
     }
 
     /// Gives an order another id.

@@ -9,8 +9,8 @@ pub(crate) const PENDING_MAX: usize = 65_536;
 
 /// A request that waits for its reply.
 #[derive(Debug)]
-pub(super) struct Pending {
-    pub kind: Asked,
+pub(super) struct PendingRequest {
+    pub kind: RequestKind,
     /// The order, or the mass cancel itself.
     pub target: ClientId,
     /// ClOrdID of the request.
@@ -18,7 +18,7 @@ pub(super) struct Pending {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestKind {
     New,
     Cancel,
     Replace,

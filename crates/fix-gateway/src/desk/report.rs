@@ -1,9 +1,9 @@
 //! From the exchange's replies to reports of FIX.
 
 use super::market::securities::Securities;
-use super::number::{Traded, plus, put_decimal};
+use super::number::{TradedAmount, plus, put_decimal};
 use super::orders::{Order, Orders};
-use super::pending::{Asked, Pending};
+use super::pending::{PendingRequest, RequestKind};
 use super::state::Desk;
 use super::status::{Standing, ended_code};
 use fix::encode::{Body, put_number};
@@ -97,8 +97,10 @@ pub(super) fn remember(orders: &mut Orders, securities: &Securities, report: Mes
         (Some(original), _) => original,
         (None, _) => id,
     };
-    let traded =
-        Traded { amount: decimal(14).unwrap_or_default(), average: decimal(6).unwrap_or_default() };
+    let traded = TradedAmount {
+        amount: decimal(14).unwrap_or_default(),
+        average: decimal(6).unwrap_or_default(),
+    };
     let order = Order {
         symbol: securities.name(report.text(55).unwrap_or_default()),
         side: if report.get(54) == Some(b"2") { Side::Sell } else { Side::Buy },
@@ -127,11 +129,11 @@ impl Desk {
     pub(super) fn reply(&mut self, reply: &Reply<'_>, now: Now) -> io::Result<()> {
         match reply {
             Reply::Booked(booked) => {
-                let known = Seen::of(&booked.instrument_code, booked.side, booked.amount);
+                let known = OrderFields::of(&booked.instrument_code, booked.side, booked.amount);
                 self.acknowledged(&booked.client_id, booked.order_id, &known, now)
             }
             Reply::Waiting(waiting) => {
-                let known = Seen::of(&waiting.instrument_code, waiting.side, waiting.amount);
+                let known = OrderFields::of(&waiting.instrument_code, waiting.side, waiting.amount);
                 self.acknowledged(&waiting.client_id, waiting.order_id, &known, now)
             }
             Reply::Fill(fill) => self.fill(fill, now),
@@ -177,7 +179,7 @@ impl Desk {
         &mut self,
         id: &ClientId,
         order_id: OrderId,
-        seen: &Seen<'_>,
+        seen: &OrderFields<'_>,
         now: Now,
     ) -> io::Result<()> {
         match self.orders.get_mut(id) {
@@ -187,7 +189,7 @@ impl Desk {
                     return Ok(());
                 }
                 order.status = '0';
-                self.answered(Asked::New, id);
+                self.answered(RequestKind::New, id);
             }
             // An order of an earlier life that is no longer in the store.
             None => {
@@ -202,12 +204,15 @@ impl Desk {
     }
 
     /// Forgets the first request of that kind for that order.
-    fn answered(&mut self, kind: Asked, target: &ClientId) -> Option<Pending> {
+    fn answered(&mut self, kind: RequestKind, target: &ClientId) -> Option<PendingRequest> {
         self.take_pending(|pending| pending.kind == kind && pending.target == *target)
     }
 
     /// Removes the oldest request that is so.
-    pub(super) fn take_pending(&mut self, is_it: impl Fn(&Pending) -> bool) -> Option<Pending> {
+    pub(super) fn take_pending(
+        &mut self,
+        is_it: impl Fn(&PendingRequest) -> bool,
+    ) -> Option<PendingRequest> {
         let at = self.pending.iter().position(is_it)?;
         self.pending.remove(at)
     }
@@ -215,11 +220,11 @@ impl Desk {
     fn fill(&mut self, fill: &Fill<'_>, now: Now) -> io::Result<()> {
         let id = fill.client_id;
         let whole = plus(fill.amount, fill.remaining).unwrap_or(fill.remaining);
-        let seen = Seen::of(&fill.instrument_code, fill.side, whole);
+        let seen = OrderFields::of(&fill.instrument_code, fill.side, whole);
         self.acknowledged(&id, fill.order_id, &seen, now)?;
         let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
         let traded = order.traded.with(fill.price, fill.amount);
-        order.traded = traded.unwrap_or(Traded { average: fill.price, ..order.traded });
+        order.traded = traded.unwrap_or(TradedAmount { average: fill.price, ..order.traded });
         order.leaves = fill.remaining;
         let is_full = fill.remaining == Decimal::ZERO;
         order.status = if is_full { '2' } else { '1' };
@@ -237,10 +242,10 @@ impl Desk {
         let id = done.client_id;
         // An order that never rested has no other reply.
         let Some(order) = self.orders.get(&id) else { return Ok(()) };
-        let seen = Seen::of(&done.instrument_code, order.side, order.leaves);
+        let seen = OrderFields::of(&done.instrument_code, order.side, order.leaves);
         self.acknowledged(&id, done.order_id, &seen, now)?;
         let cancel = match done.status {
-            DoneStatus::Cancelled => self.answered(Asked::Cancel, &id),
+            DoneStatus::Cancelled => self.answered(RequestKind::Cancel, &id),
             _ => None,
         };
         let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
@@ -268,12 +273,12 @@ impl Desk {
 
     fn amended(&mut self, amended: &OrderAmended<'_>, now: Now) -> io::Result<()> {
         let (old, new) = (amended.replaced_client_id, amended.client_id);
-        self.answered(Asked::Replace, old.as_ref().unwrap_or(&new));
+        self.answered(RequestKind::Replace, old.as_ref().unwrap_or(&new));
         if let Some(old) = old {
             self.orders.rename(&old, new);
             // Requests that were sent under the old name.
             for pending in &mut self.pending {
-                if pending.target == old && !matches!(pending.kind, Asked::Status(_)) {
+                if pending.target == old && !matches!(pending.kind, RequestKind::Status(_)) {
                     pending.target = new;
                 }
             }
@@ -293,7 +298,7 @@ impl Desk {
             return Ok(());
         };
         match &pending.kind {
-            Asked::New => {
+            RequestKind::New => {
                 let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
                 (order.status, order.leaves) = ('8', Decimal::ZERO);
                 self.orders.ended(id);
@@ -301,11 +306,13 @@ impl Desk {
                     body.number(103, 99).text(58, &rejected.reason);
                 })
             }
-            Asked::Cancel | Asked::Replace => {
+            RequestKind::Cancel | RequestKind::Replace => {
                 self.order_cancel_reject(&pending, &rejected.reason, now)
             }
-            Asked::MassCancel(_) => self.mass_cancel_report(&pending, Err(&rejected.reason), now),
-            Asked::Status(question) => {
+            RequestKind::MassCancel(_) => {
+                self.mass_cancel_report(&pending, Err(&rejected.reason), now)
+            }
+            RequestKind::Status(question) => {
                 let standing = Standing::Unknown { reason: &rejected.reason };
                 self.answer_status(&id, question, standing, now)
             }
@@ -316,12 +323,12 @@ impl Desk {
     fn error(&mut self, reason: &str, now: Now) -> io::Result<()> {
         let Some(oldest) = self.pending.front() else { return Ok(()) };
         let msg_type = match &oldest.kind {
-            Asked::New => "D",
-            Asked::Cancel => "F",
-            Asked::Replace => "G",
-            Asked::MassCancel(_) => "q",
+            RequestKind::New => "D",
+            RequestKind::Cancel => "F",
+            RequestKind::Replace => "G",
+            RequestKind::MassCancel(_) => "q",
             // No other reply comes.
-            Asked::Status(_) => {
+            RequestKind::Status(_) => {
                 self.pending.pop_front();
                 "H"
             }
@@ -333,7 +340,7 @@ impl Desk {
 
     pub(super) fn order_cancel_reject(
         &mut self,
-        pending: &Pending,
+        pending: &PendingRequest,
         text: &str,
         now: Now,
     ) -> io::Result<()> {
@@ -350,18 +357,18 @@ impl Desk {
             put_order_id(body, order_id);
             body.bytes(11, pending.id.as_bytes()).bytes(41, pending.target.as_bytes());
             body.char(39, status).text(1, &account).time(60, now.utc_ns);
-            body.char(434, if pending.kind == Asked::Replace { '2' } else { '1' });
+            body.char(434, if pending.kind == RequestKind::Replace { '2' } else { '1' });
             body.number(102, reason).text(58, text);
         })
     }
 
     fn mass_cancel_report(
         &mut self,
-        pending: &Pending,
+        pending: &PendingRequest,
         outcome: Result<i64, &str>,
         now: Now,
     ) -> io::Result<()> {
-        let Asked::MassCancel(kind) = pending.kind else { return Ok(()) };
+        let RequestKind::MassCancel(kind) = pending.kind else { return Ok(()) };
         self.send("r", now, |body| {
             let id = pending.id.as_bytes();
             body.bytes(11, id).bytes(37, id).char(530, kind);
@@ -421,14 +428,14 @@ impl Desk {
 }
 
 /// The fields of a reply about an order that the desk may not know.
-struct Seen<'a> {
+struct OrderFields<'a> {
     symbol: &'a str,
     side: Side,
     leaves: Decimal,
 }
 
-impl<'a> Seen<'a> {
-    fn of(symbol: &'a str, side: Side, leaves: Decimal) -> Seen<'a> {
-        Seen { symbol, side, leaves }
+impl<'a> OrderFields<'a> {
+    fn of(symbol: &'a str, side: Side, leaves: Decimal) -> OrderFields<'a> {
+        OrderFields { symbol, side, leaves }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::number::put_decimal;
 use super::orders::Order;
-use super::pending::{Asked, PENDING_MAX, Pending};
+use super::pending::{PENDING_MAX, PendingRequest, RequestKind};
 use super::report::{ExecType, side_code};
 use super::request::{Change, Problem, Replace, Request};
 use super::state::Desk;
@@ -37,14 +37,14 @@ impl Desk {
                 let all =
                     MassCancel { client_id: Some(id), instrument_code, side, account_id: None };
                 put_frame(&mut self.to_exchange, |out| encode_mass_cancel(out, &all));
-                self.wait_for(Asked::MassCancel(kind), id, id);
+                self.wait_for(RequestKind::MassCancel(kind), id, id);
                 Ok(())
             }
         }
     }
 
-    pub(super) fn wait_for(&mut self, kind: Asked, target: ClientId, id: ClientId) {
-        self.pending.push_back(Pending { kind, target, id });
+    pub(super) fn wait_for(&mut self, kind: RequestKind, target: ClientId, id: ClientId) {
+        self.pending.push_back(PendingRequest { kind, target, id });
     }
 
     fn create(
@@ -78,7 +78,7 @@ impl Desk {
         };
         self.orders.insert(id, order);
         put_frame(&mut self.to_exchange, |out| encode_create_order(out, &create));
-        self.wait_for(Asked::New, id, id);
+        self.wait_for(RequestKind::New, id, id);
         Ok(())
     }
 
@@ -101,12 +101,12 @@ impl Desk {
         if let Some(order) = self.orders.get(&change.target)
             && order.has_ended()
         {
-            return self.cancel_reject(Asked::Cancel, change, "the order has ended", now);
+            return self.cancel_reject(RequestKind::Cancel, change, "the order has ended", now);
         }
         let instrument_code = change.symbol.into();
         let cancel = CancelOrder { client_id: change.target, instrument_code, account_id: None };
         put_frame(&mut self.to_exchange, |out| encode_cancel_order(out, &cancel));
-        self.wait_for(Asked::Cancel, change.target, change.id);
+        self.wait_for(RequestKind::Cancel, change.target, change.id);
         Ok(())
     }
 
@@ -115,15 +115,20 @@ impl Desk {
         let Replace { change, kind, price, quantity, delivery } = replace;
         let order = self.orders.get(&change.target);
         let Some(order) = order.filter(|order| !order.has_ended()) else {
-            return self.cancel_reject(Asked::Replace, change, "no such open order", now);
+            return self.cancel_reject(RequestKind::Replace, change, "no such open order", now);
         };
         if order.kind.is_some_and(|old| old != *kind) {
-            return self.cancel_reject(Asked::Replace, change, "OrdType (40) can't change", now);
+            return self.cancel_reject(
+                RequestKind::Replace,
+                change,
+                "OrdType (40) can't change",
+                now,
+            );
         }
         let open = super::number::minus(*quantity, order.traded.amount);
         let Some(amount) = open.filter(|open| open.mantissa() > 0) else {
             let text = "OrderQty (38) is not more than what has traded";
-            return self.cancel_reject(Asked::Replace, change, text, now);
+            return self.cancel_reject(RequestKind::Replace, change, text, now);
         };
         let amend = AmendOrder {
             client_id: change.target,
@@ -135,18 +140,18 @@ impl Desk {
             account_id: None,
         };
         put_frame(&mut self.to_exchange, |out| encode_amend_order(out, &amend));
-        self.wait_for(Asked::Replace, change.target, change.id);
+        self.wait_for(RequestKind::Replace, change.target, change.id);
         Ok(())
     }
 
     fn cancel_reject(
         &mut self,
-        kind: Asked,
+        kind: RequestKind,
         change: &Change<'_>,
         text: &str,
         now: Now,
     ) -> io::Result<()> {
-        let pending = Pending { kind, target: change.target, id: change.id };
+        let pending = PendingRequest { kind, target: change.target, id: change.id };
         self.order_cancel_reject(&pending, text, now)
     }
 

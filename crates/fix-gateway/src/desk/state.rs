@@ -3,7 +3,7 @@
 use super::market::securities::Securities;
 use super::market::state::Market;
 use super::orders::Orders;
-use super::pending::Pending;
+use super::pending::PendingRequest;
 use fix::message::Field;
 use fix::session::Session;
 use fix::store::FileStore;
@@ -15,7 +15,7 @@ pub(crate) struct Desk {
     pub(super) account: String,
     pub(super) session: Session<FileStore>,
     pub(super) orders: Orders,
-    pub(super) pending: VecDeque<Pending>,
+    pub(super) pending: VecDeque<PendingRequest>,
     /// The client's message while it is acted on, and its fields.
     pub(super) message: (Vec<u8>, Vec<Field>),
     /// Makes ExecID unique within a millisecond.

@@ -1,7 +1,7 @@
 //! Status requests. The exchange answers them, as it does in its other protocols, so an order that
 //! is open is never one that another exchange has ended. The desk adds the fields that it knows.
 
-use super::pending::{Asked, Pending, Question};
+use super::pending::{PendingRequest, Question, RequestKind};
 use super::report::{ExecType, side_code};
 use super::state::Desk;
 use crate::link::put_frame;
@@ -36,7 +36,7 @@ impl Desk {
     pub(super) fn ask_status(&mut self, id: ClientId, question: Box<Question>) {
         let asked = OrderStatus { client_id: id, account_id: None };
         put_frame(&mut self.to_exchange, |out| encode_order_status(out, &asked));
-        self.wait_for(Asked::Status(question), id, id);
+        self.wait_for(RequestKind::Status(question), id, id);
     }
 
     /// Answers the oldest status request about that order.
@@ -46,10 +46,11 @@ impl Desk {
         standing: Standing<'_>,
         now: Now,
     ) -> io::Result<()> {
-        let is_it =
-            |pending: &Pending| matches!(pending.kind, Asked::Status(_)) && pending.target == *id;
+        let is_it = |pending: &PendingRequest| {
+            matches!(pending.kind, RequestKind::Status(_)) && pending.target == *id
+        };
         match self.take_pending(is_it) {
-            Some(Pending { kind: Asked::Status(question), .. }) => {
+            Some(PendingRequest { kind: RequestKind::Status(question), .. }) => {
                 self.answer_status(id, &question, standing, now)
             }
             _ => Ok(()),

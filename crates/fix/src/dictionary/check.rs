@@ -1,16 +1,16 @@
 //! Whether a message is as the dictionary says: case 14 of the session layer.
 
-use super::{Dictionary, FieldDef, Kind, MEMBERS_MAX, Members, MessageDef};
+use super::{Dictionary, FieldDef, MEMBERS_MAX, Members, MessageDef, ValueKind};
 use crate::message::{Fault, Field, Message, number};
 use crate::session::RejectReason;
 use crate::tag;
 
 /// Which members of a message, group, header or trailer have come.
-struct Seen([u64; MEMBERS_MAX.div_ceil(64)]);
+struct SeenMembers([u64; MEMBERS_MAX.div_ceil(64)]);
 
-impl Seen {
-    fn new() -> Seen {
-        Seen([0; MEMBERS_MAX.div_ceil(64)])
+impl SeenMembers {
+    fn new() -> SeenMembers {
+        SeenMembers([0; MEMBERS_MAX.div_ceil(64)])
     }
 
     /// Returns whether it is new.
@@ -56,7 +56,7 @@ impl Check<'_> {
     fn all(&self) -> Result<(), Fault> {
         let fields = self.message.fields();
         let parts = [&self.dictionary.header, &self.def.members, &self.dictionary.trailer];
-        let mut seen = [Seen::new(), Seen::new(), Seen::new()];
+        let mut seen = [SeenMembers::new(), SeenMembers::new(), SeenMembers::new()];
         let (mut at, mut last) = (0, Part::Header);
         while at < fields.len() {
             let field = fields[at];
@@ -110,7 +110,7 @@ impl Check<'_> {
     /// One entry of a group, from its first field.
     fn entry(&self, group: &Members, mut at: usize) -> Result<usize, Fault> {
         let fields = self.message.fields();
-        let (mut seen, mut last) = (Seen::new(), 0);
+        let (mut seen, mut last) = (SeenMembers::new(), 0);
         while let Some(field) = fields.get(at) {
             let Some(position) = group.position(field.tag) else { break };
             if position == 0 && seen.has(0) {
@@ -154,12 +154,12 @@ fn is_listed(def: &FieldDef, value: &[u8]) -> bool {
     let has = |value: &[u8]| def.values.iter().any(|(listed, _)| listed.as_bytes() == value);
     match def.kind {
         _ if def.values.is_empty() => true,
-        Kind::Several => value.split(|&byte| byte == b' ').all(has),
+        ValueKind::Several => value.split(|&byte| byte == b' ').all(has),
         _ => has(value),
     }
 }
 
-fn required(members: &Members, seen: &Seen) -> Result<(), Fault> {
+fn required(members: &Members, seen: &SeenMembers) -> Result<(), Fault> {
     let all = members.list.iter().enumerate();
     let missing = all.into_iter().find(|(at, member)| member.is_required && !seen.has(*at));
     match missing {

@@ -1,6 +1,6 @@
 //! From XML to a dictionary.
 
-use super::{ByTag, Dictionary, FieldDef, Kind, Member, Members, MessageDef, Part};
+use super::{ByTag, Dictionary, FieldDef, Member, Members, MessageDef, Part, ValueKind};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{BTreeMap, HashMap};
 
@@ -157,7 +157,7 @@ fn fields(node: Node<'_, '_>) -> Result<ByTag<FieldDef>> {
             values.push((needed(value, "enum")?.to_owned(), meaning.to_owned()));
         }
         let name = needed(node, "name")?.to_owned();
-        let kind = Kind::of(needed(node, "type")?);
+        let kind = ValueKind::of(needed(node, "type")?);
         fields.insert(tag, FieldDef { tag, name, kind, values, data: None });
     }
     name_data(&mut fields);
@@ -166,7 +166,7 @@ fn fields(node: Node<'_, '_>) -> Result<ByTag<FieldDef>> {
 
 /// A data field `X` has its length in `XLength` or `XLen`.
 fn name_data(fields: &mut ByTag<FieldDef>) {
-    let data = fields.values().filter(|field| field.kind == Kind::Data);
+    let data = fields.values().filter(|field| field.kind == ValueKind::Data);
     let by_name: HashMap<String, u32> = data.map(|field| (field.name.clone(), field.tag)).collect();
     for field in fields.values_mut() {
         let name = field.name.strip_suffix("Length").or(field.name.strip_suffix("Len"));

@@ -6,7 +6,7 @@ mod load;
 mod value;
 
 pub use load::DictionaryError;
-pub use value::Kind;
+pub use value::ValueKind;
 
 use by_tag::ByTag;
 use check::Part;
@@ -33,7 +33,7 @@ pub struct FieldDef {
     /// Such as `ClOrdID`.
     pub name: String,
     /// The form of its values.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The values that it may have and what they mean; empty if there is no list.
     pub values: Vec<(String, String)>,
     /// The tag of the data field whose length it is.

@@ -5,7 +5,7 @@ use crate::time::parse_timestamp;
 
 /// The types of FIX 4.4, as far as their values differ in form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A whole number, perhaps with a sign.
     Int,
     /// A whole number from 0 on: SEQNUM, LENGTH, NUMINGROUP.
@@ -28,34 +28,34 @@ pub enum Kind {
     Text,
 }
 
-impl Kind {
+impl ValueKind {
     /// From the dictionary's name of a type. An unknown name is a text.
-    pub fn of(name: &str) -> Kind {
+    pub fn of(name: &str) -> ValueKind {
         match name {
-            "INT" => Kind::Int,
-            "SEQNUM" | "LENGTH" | "NUMINGROUP" => Kind::Count,
-            "PRICE" | "QTY" | "AMT" | "FLOAT" | "PRICEOFFSET" | "PERCENTAGE" => Kind::Decimal,
-            "CHAR" => Kind::Char,
-            "BOOLEAN" => Kind::Boolean,
-            "MULTIPLEVALUESTRING" => Kind::Several,
-            "UTCTIMESTAMP" => Kind::Timestamp,
-            "UTCDATEONLY" | "UTCDATE" | "LOCALMKTDATE" => Kind::Date,
-            "DATA" => Kind::Data,
-            _ => Kind::Text,
+            "INT" => ValueKind::Int,
+            "SEQNUM" | "LENGTH" | "NUMINGROUP" => ValueKind::Count,
+            "PRICE" | "QTY" | "AMT" | "FLOAT" | "PRICEOFFSET" | "PERCENTAGE" => ValueKind::Decimal,
+            "CHAR" => ValueKind::Char,
+            "BOOLEAN" => ValueKind::Boolean,
+            "MULTIPLEVALUESTRING" => ValueKind::Several,
+            "UTCTIMESTAMP" => ValueKind::Timestamp,
+            "UTCDATEONLY" | "UTCDATE" | "LOCALMKTDATE" => ValueKind::Date,
+            "DATA" => ValueKind::Data,
+            _ => ValueKind::Text,
         }
     }
 
     /// Whether a value, which is not empty, has this form.
     pub fn fits(self, value: &[u8]) -> bool {
         match self {
-            Kind::Int => number(value.strip_prefix(b"-").unwrap_or(value)).is_some(),
-            Kind::Count => number(value).is_some(),
-            Kind::Decimal => is_decimal(value.strip_prefix(b"-").unwrap_or(value)),
-            Kind::Char => value.len() == 1,
-            Kind::Boolean => matches!(value, b"Y" | b"N"),
-            Kind::Timestamp => parse_timestamp(value).is_some(),
-            Kind::Date => value.len() == 8 && number(value).is_some(),
-            Kind::Several | Kind::Data | Kind::Text => true,
+            ValueKind::Int => number(value.strip_prefix(b"-").unwrap_or(value)).is_some(),
+            ValueKind::Count => number(value).is_some(),
+            ValueKind::Decimal => is_decimal(value.strip_prefix(b"-").unwrap_or(value)),
+            ValueKind::Char => value.len() == 1,
+            ValueKind::Boolean => matches!(value, b"Y" | b"N"),
+            ValueKind::Timestamp => parse_timestamp(value).is_some(),
+            ValueKind::Date => value.len() == 8 && number(value).is_some(),
+            ValueKind::Several | ValueKind::Data | ValueKind::Text => true,
         }
     }
 }

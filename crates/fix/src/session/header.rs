@@ -3,7 +3,7 @@
 
 use crate::SOH;
 use crate::dictionary::Dictionary;
-use crate::frame::{self, Framed};
+use crate::frame::{self, NextFrame};
 use crate::message::{Message, number, split};
 use crate::tag;
 
@@ -70,8 +70,8 @@ pub struct Logon {
 /// If the first message is no Logon of this version, or is garbled.
 pub fn logon_of(bytes: &[u8], dictionary: &Dictionary) -> Result<Option<Logon>, super::End> {
     let message = match frame::next(bytes) {
-        Framed::Incomplete => return Ok(None),
-        Framed::Message { bytes, begin_string }
+        NextFrame::Incomplete => return Ok(None),
+        NextFrame::Message { bytes, begin_string }
             if begin_string == dictionary.begin_string().as_bytes() =>
         {
             bytes

@@ -22,7 +22,7 @@ pub use reason::{End, RejectReason};
 pub use settings::{HEARTBEAT_SECONDS_MAX, Proof, Role, Settings, Sign};
 
 use crate::dictionary::Dictionary;
-use crate::frame::{self, Framed, Garbled};
+use crate::frame::{self, Garbled, NextFrame};
 use crate::message::{Field, Message, split};
 use crate::store::Store;
 use std::io;
@@ -179,12 +179,12 @@ impl<S: Store> Session<S> {
         while !matches!(self.state, State::Apart | State::Ended) {
             let start = self.read;
             let (end, is_begin_string) = match frame::next(&self.inbound[start..]) {
-                Framed::Incomplete => break,
-                Framed::Garbled { bytes, why } => {
+                NextFrame::Incomplete => break,
+                NextFrame::Garbled { bytes, why } => {
                     self.read += bytes;
                     return Ok(Some(Event::Garbled(why)));
                 }
-                Framed::Message { bytes, begin_string } => {
+                NextFrame::Message { bytes, begin_string } => {
                     let ours = self.dictionary.begin_string().as_bytes();
                     (start + bytes.len(), begin_string == ours)
                 }

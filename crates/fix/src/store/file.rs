@@ -7,7 +7,7 @@
 //! `docs/decisions/044-a-message-store-as-memory.md`.
 
 use super::Store;
-use super::record::{Kind, MESSAGE_BYTES_MAX, Record};
+use super::record::{MESSAGE_BYTES_MAX, Record, RecordKind};
 use super::segment::Segment;
 use std::fs::{remove_file, rename};
 use std::io;
@@ -36,15 +36,17 @@ struct Numbers {
 impl Numbers {
     fn take(&mut self, record: Record<'_>) {
         match record.kind {
-            Kind::Sent => self.next_out = record.number + 1,
-            Kind::NextOut => self.next_out = record.number,
-            Kind::NextIn => self.next_in = record.number,
+            RecordKind::Sent => self.next_out = record.number + 1,
+            RecordKind::NextOut => self.next_out = record.number,
+            RecordKind::NextIn => self.next_in = record.number,
         }
     }
 
     /// Begins an empty segment with both.
     fn put(self, mut segment: Segment) -> io::Result<Segment> {
-        for (kind, number) in [(Kind::NextIn, self.next_in), (Kind::NextOut, self.next_out)] {
+        for (kind, number) in
+            [(RecordKind::NextIn, self.next_in), (RecordKind::NextOut, self.next_out)]
+        {
             if !segment.append(Record { kind, number, message: &[] }) {
                 return Err(too_long());
             }
@@ -84,14 +86,14 @@ impl FileStore {
         let current = Segment::open(path, segment_bytes, |record| {
             numbers.take(record);
             // It ended between the two steps of `reset`, if the older file has such messages.
-            if let (Kind::NextOut, Some(older)) = (record.kind, &mut older) {
+            if let (RecordKind::NextOut, Some(older)) = (record.kind, &mut older) {
                 older.forget_from(record.number);
             }
         })?;
         Ok(FileStore { path: path.to_owned(), current, older, segment_bytes, numbers })
     }
 
-    fn append(&mut self, kind: Kind, number: u64, message: &[u8]) -> io::Result<()> {
+    fn append(&mut self, kind: RecordKind, number: u64, message: &[u8]) -> io::Result<()> {
         let record = Record { kind, number, message };
         if !self.current.append(record) {
             self.turn_over()?;
@@ -150,14 +152,14 @@ impl Store for FileStore {
     }
 
     fn set_next_in(&mut self, next_in: u64) -> io::Result<()> {
-        self.append(Kind::NextIn, next_in, &[])
+        self.append(RecordKind::NextIn, next_in, &[])
     }
 
     fn sent(&mut self, message: &[u8]) -> io::Result<()> {
         if message.len() > MESSAGE_BYTES_MAX {
             return Err(too_long());
         }
-        self.append(Kind::Sent, self.numbers.next_out, message)
+        self.append(RecordKind::Sent, self.numbers.next_out, message)
     }
 
     fn read(

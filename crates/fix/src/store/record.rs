@@ -12,7 +12,7 @@ pub(super) const MESSAGE_BYTES_MAX: usize = PAYLOAD_BYTES_MAX - PAYLOAD_BYTES_MI
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// A sent message and its number.
     Sent = 1,
     /// The next number from the peer.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record<'a> {
-    pub kind: Kind,
+    pub kind: RecordKind,
     pub number: u64,
     pub message: &'a [u8],
 }
@@ -60,9 +60,9 @@ impl Record<'_> {
         }
         let (number, message) = payload[1..].split_first_chunk()?;
         let kind = match payload[0] {
-            1 => Kind::Sent,
-            2 => Kind::NextIn,
-            3 => Kind::NextOut,
+            1 => RecordKind::Sent,
+            2 => RecordKind::NextIn,
+            3 => RecordKind::NextOut,
             _ => return None,
         };
         Some(Record { kind, number: u64::from_le_bytes(*number), message })

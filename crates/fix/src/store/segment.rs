@@ -1,7 +1,7 @@
 //! One file of a store, which the process writes as memory: a record costs no system call, and the
 //! kernel writes the pages to disk later, also after the process has ended.
 
-use super::record::{Kind, Record};
+use super::record::{Record, RecordKind};
 use memmap2::MmapMut;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -113,7 +113,7 @@ impl Drop for Segment {
 
 /// Notes a message whose record ends at `next`.
 fn keep(messages: &mut BTreeMap<u64, Range<usize>>, record: Record<'_>, next: usize) {
-    if record.kind == Kind::Sent && !record.message.is_empty() {
+    if record.kind == RecordKind::Sent && !record.message.is_empty() {
         messages.insert(record.number, next - record.message.len()..next);
     }
 }

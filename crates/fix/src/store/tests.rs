@@ -29,9 +29,9 @@ fn apply(store: &mut impl Store, step: &Step) {
     .expect("a store that works");
 }
 
-type Seen = (u64, u64, Vec<(u64, Vec<u8>)>);
+type StoreContent = (u64, u64, Vec<(u64, Vec<u8>)>);
 
-fn seen(store: &mut impl Store) -> Seen {
+fn seen(store: &mut impl Store) -> StoreContent {
     let mut messages = Vec::new();
     let mut each = |seq, message: &[u8]| messages.push((seq, message.to_vec()));
     store.read(1..=u64::MAX, &mut each).expect("messages");
@@ -39,7 +39,7 @@ fn seen(store: &mut impl Store) -> Seen {
 }
 
 /// A store that finds these bytes: what it says. It must go on from there.
-fn opened(bytes: &[u8]) -> Seen {
+fn opened(bytes: &[u8]) -> StoreContent {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store");
     fs::write(&path, bytes).expect("a copy");

@@ -3,7 +3,7 @@
 
 use fix::dictionary::Dictionary;
 use fix::encode::{Body, seal};
-use fix::frame::{self, Framed};
+use fix::frame::{self, NextFrame};
 use fix::message::{Message, split};
 use fix::session::{Event, Now, Role, Session, Settings};
 use fix::store::{MemoryStore, Store};
@@ -163,7 +163,7 @@ impl Table {
     }
 
     fn split_sent(&mut self, mut out: &[u8]) {
-        while let Framed::Message { bytes, .. } = frame::next(out) {
+        while let NextFrame::Message { bytes, .. } = frame::next(out) {
             self.sent.push_back(bytes.to_vec());
             out = &out[bytes.len()..];
         }

@@ -1,7 +1,7 @@
 //! Hot messages among slow ones: the other side sees one session, and an order is never sent twice.
 
 use fix::dictionary::Dictionary;
-use fix::frame::{Framed, next};
+use fix::frame::{NextFrame, next};
 use fix::hot::{Form, Header, Report};
 use fix::session::{Event, Now, Role, Session, Settings};
 use fix::store::{MemoryStore, Store};
@@ -42,7 +42,7 @@ fn form(session: &Session<MemoryStore>) -> Form {
 /// The messages of a stream.
 fn messages(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
-    while let Framed::Message { bytes: message, .. } = next(bytes) {
+    while let NextFrame::Message { bytes: message, .. } = next(bytes) {
         all.push(message);
         bytes = &bytes[message.len()..];
     }

@@ -27,7 +27,7 @@ pub enum BlockMaker {
 /// second number is in use; `None` if it does not exist (yet).
 pub(crate) type Fetch = Box<dyn FnMut(u64, u64) -> Result<Option<Block>, QueueError> + Send>;
 
-type Fetched = Result<Option<Block>, QueueError>;
+type FetchResult = Result<Option<Block>, QueueError>;
 
 enum Order {
     Fetch(u64),
@@ -56,7 +56,7 @@ enum By {
 struct Helper {
     /// `None` once the thread must end.
     orders: Option<SyncSender<Order>>,
-    fetched: Receiver<Fetched>,
+    fetched: Receiver<FetchResult>,
     /// The requested block that has not been taken.
     asked: Option<u64>,
     thread: Option<JoinHandle<()>>,
@@ -104,7 +104,7 @@ impl NextBlocks {
     }
 
     /// Takes the block with this number, or prepares it now.
-    pub fn take(&mut self, number: u64) -> Fetched {
+    pub fn take(&mut self, number: u64) -> FetchResult {
         match &mut self.by {
             By::Caller { fetch, ready, used, prepares } => {
                 let next = ready.pop_front().filter(|block| block.number() == number);
@@ -169,7 +169,7 @@ impl Helper {
         }
     }
 
-    fn take(&mut self, number: u64, late: &mut u64) -> Fetched {
+    fn take(&mut self, number: u64, late: &mut u64) -> FetchResult {
         if self.asked == Some(number) {
             match self.fetched.try_recv() {
                 Ok(Ok(Some(block))) => {
@@ -191,7 +191,7 @@ impl Helper {
         self.receive()
     }
 
-    fn receive(&mut self) -> Fetched {
+    fn receive(&mut self) -> FetchResult {
         self.asked = None;
         self.fetched.recv().expect("the thread ends after the last order, not before")
     }

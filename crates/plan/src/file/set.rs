@@ -8,7 +8,7 @@ pub fn apply(scenario: &mut toml::Table, set: &str) -> Result<(), String> {
     let (path, text) =
         set.split_once('=').ok_or("write KEY=VALUE, such as load.rate_per_second=400000")?;
     let (path, text) = (path.trim(), text.trim());
-    let mut place = scenario as &mut dyn Keyed;
+    let mut place = scenario as &mut dyn KeyedValues;
     let mut keys = path.split('.').peekable();
     loop {
         let key = keys.next().unwrap_or_default();
@@ -67,12 +67,12 @@ fn read_value(text: &str, old: &toml::Value) -> toml::Value {
 }
 
 /// Something with values under keys: a table, or a list with named members.
-trait Keyed {
+trait KeyedValues {
     fn value(&mut self, key: &str) -> Option<&mut toml::Value>;
     fn keys(&self) -> String;
 }
 
-impl Keyed for toml::Table {
+impl KeyedValues for toml::Table {
     fn value(&mut self, key: &str) -> Option<&mut toml::Value> {
         self.get_mut(key)
     }
@@ -82,7 +82,7 @@ impl Keyed for toml::Table {
     }
 }
 
-impl Keyed for Vec<toml::Value> {
+impl KeyedValues for Vec<toml::Value> {
     fn value(&mut self, key: &str) -> Option<&mut toml::Value> {
         let named = |one: &toml::Value| one.get("name").and_then(toml::Value::as_str) == Some(key);
         let index = self.iter().position(named).or_else(|| key.parse().ok())?;

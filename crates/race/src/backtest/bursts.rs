@@ -3,7 +3,7 @@
 
 use crate::backtest::{OrderLatencyRow, ROWS_MAX, SECOND_NS};
 use crate::error::{RaceError, in_range};
-use crate::latency::Cumulated;
+use crate::latency::CumulativeBlock;
 use crate::random::generator;
 use crate::recorded;
 use plan::intensity::{INTENSITIES, WINDOW_NS, place_of};
@@ -13,7 +13,7 @@ use std::path::Path;
 /// nearest measured one.
 #[derive(Clone, Debug)]
 pub struct ByIntensity {
-    latencies: Vec<Cumulated>,
+    latencies: Vec<CumulativeBlock>,
 }
 
 impl ByIntensity {
@@ -30,7 +30,7 @@ impl ByIntensity {
             if known.contains(&tag) {
                 let mut values = recorded::blocks(run, Some(&tag))?.concat();
                 values.sort_unstable();
-                measured.push((place, Cumulated::new(&values)));
+                measured.push((place, CumulativeBlock::new(&values)));
             }
         }
         ByIntensity::of(&measured).ok_or_else(|| RaceError::Run {
@@ -43,7 +43,7 @@ impl ByIntensity {
     }
 
     /// From the measured ones by their place, ascending; `None` without any.
-    fn of(measured: &[(usize, Cumulated)]) -> Option<ByIntensity> {
+    fn of(measured: &[(usize, CumulativeBlock)]) -> Option<ByIntensity> {
         let nearest = |place: usize| {
             let nearest = measured.iter().min_by_key(|(of, _)| of.abs_diff(place))?;
             Some(nearest.1.clone())
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn by_intensity(measured: &[(usize, u64)]) -> Option<ByIntensity> {
-        let one = |(place, ns): &(usize, u64)| (*place, Cumulated::new(&[(*ns, 1)]));
+        let one = |(place, ns): &(usize, u64)| (*place, CumulativeBlock::new(&[(*ns, 1)]));
         ByIntensity::of(&measured.iter().map(one).collect::<Vec<_>>())
     }
 

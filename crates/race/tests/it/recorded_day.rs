@@ -1,10 +1,10 @@
 //! Races on a recorded day.
 
-use race::{Background, File, Prepared, new_engine, simulate};
+use race::{Background, File, PreparedRace, new_engine, simulate};
 
 const DAY: &str = "esh4-glbx-mdp3-20231225.mbo.dbn.zst";
 
-fn prepare(seconds: u32) -> Option<Prepared> {
+fn prepare(seconds: u32) -> Option<PreparedRace> {
     let day = testing::market_data(DAY)?;
     let text = format!(
         r#"

@@ -24,14 +24,14 @@ pub struct Family {
     /// `seconds`; empty where there is none.
     pub unit: &'static str,
     /// Kind of its values.
-    pub kind: Kind,
+    pub kind: FamilyKind,
     /// A metric for each set of labels.
     pub metrics: Vec<Metric>,
 }
 
 /// Kind of a family's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FamilyKind {
     /// It goes up and down.
     Gauge,
     /// It only grows.
@@ -69,7 +69,7 @@ pub struct Latencies {
 
 impl Family {
     /// A family without metrics.
-    pub fn new(name: &'static str, kind: Kind, help: &'static str) -> Family {
+    pub fn new(name: &'static str, kind: FamilyKind, help: &'static str) -> Family {
         let unit = if name.ends_with("_seconds") { "seconds" } else { "" };
         Family { name, help, unit, kind, metrics: Vec::new() }
     }
@@ -119,15 +119,15 @@ impl Latencies {
 
 #[cfg(test)]
 pub(crate) fn example() -> Vec<Family> {
-    let mut latency = Family::new("x_latency_seconds", Kind::Histogram, "Latency.");
+    let mut latency = Family::new("x_latency_seconds", FamilyKind::Histogram, "Latency.");
     let mut latencies = Latencies::default();
     latencies.add(&[(-132, 3), (-131, 2), (-120, 1)], 70_000);
     let labels = vec![("subject", "ru\"st".to_owned())];
     latency.metrics.push(Metric { labels, value: Value::Latencies(latencies) });
     vec![
         latency,
-        Family::new("x_messages", Kind::Counter, "Messages.").of(7.0),
-        Family::new("x_up", Kind::Gauge, "Whether.").of(1.0),
+        Family::new("x_messages", FamilyKind::Counter, "Messages.").of(7.0),
+        Family::new("x_up", FamilyKind::Gauge, "Whether.").of(1.0),
     ]
 }
 

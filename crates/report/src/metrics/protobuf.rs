@@ -3,7 +3,7 @@
 //!
 //! The few messages that we need are written by hand: field numbers are those of metrics.proto.
 
-use crate::metrics::{Family, Kind, Latencies, Metric, Value};
+use crate::metrics::{Family, FamilyKind, Latencies, Metric, Value};
 use stats::buckets::SCHEMA;
 
 /// How the value of a field is written.
@@ -72,9 +72,9 @@ fn zigzag(value: i64) -> u64 {
 fn family_message(family: &Family) -> Message {
     let mut message = Message::default();
     let (name, kind) = match family.kind {
-        Kind::Counter => (format!("{}_total", family.name), 0),
-        Kind::Gauge => (family.name.to_owned(), 1),
-        Kind::Histogram => (family.name.to_owned(), 4),
+        FamilyKind::Counter => (format!("{}_total", family.name), 0),
+        FamilyKind::Gauge => (family.name.to_owned(), 1),
+        FamilyKind::Histogram => (family.name.to_owned(), 4),
     };
     message.bytes(1, name.as_bytes());
     message.bytes(2, family.help.as_bytes());
@@ -83,7 +83,7 @@ fn family_message(family: &Family) -> Message {
     message
 }
 
-fn metric(kind: Kind, metric: &Metric) -> Message {
+fn metric(kind: FamilyKind, metric: &Metric) -> Message {
     let mut message = Message::default();
     for (name, text) in &metric.labels {
         let mut label = Message::default();
@@ -95,7 +95,7 @@ fn metric(kind: Kind, metric: &Metric) -> Message {
         Value::Number(value) => {
             let mut number = Message::default();
             number.double(1, *value);
-            message.message(if kind == Kind::Counter { 3 } else { 2 }, &number);
+            message.message(if kind == FamilyKind::Counter { 3 } else { 2 }, &number);
         }
         Value::Latencies(latencies) => message.message(7, &histogram(latencies)),
     }

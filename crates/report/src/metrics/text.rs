@@ -1,6 +1,6 @@
 //! OpenMetrics text, version 1.0.0.
 
-use crate::metrics::{Family, Kind, Metric, Value};
+use crate::metrics::{Family, FamilyKind, Metric, Value};
 use std::fmt::Write;
 
 /// The families as text. A histogram has classic buckets: the text knows no others.
@@ -8,9 +8,9 @@ pub fn text(families: &[Family]) -> String {
     let mut out = String::new();
     for family in families {
         let kind = match family.kind {
-            Kind::Gauge => "gauge",
-            Kind::Counter => "counter",
-            Kind::Histogram => "histogram",
+            FamilyKind::Gauge => "gauge",
+            FamilyKind::Counter => "counter",
+            FamilyKind::Histogram => "histogram",
         };
         let name = family.name;
         let _ = writeln!(out, "# TYPE {name} {kind}");
@@ -33,7 +33,7 @@ fn line(out: &mut String, family: &Family, metric: &Metric) {
     };
     match &metric.value {
         Value::Number(value) => {
-            let suffix = if family.kind == Kind::Counter { "_total" } else { "" };
+            let suffix = if family.kind == FamilyKind::Counter { "_total" } else { "" };
             let _ = writeln!(out, "{name}{suffix}{} {}", labels(None), number(*value));
         }
         Value::Latencies(latencies) => {

@@ -13,7 +13,7 @@ use record::{Unavailable, directory};
 const TRIAL: u32 = 0;
 
 /// Entrants that run, and those that can't.
-pub(crate) struct Parted {
+pub(crate) struct PartedEntrants {
     pub available: Vec<Entrant>,
     pub unavailable: Vec<Unavailable>,
 }
@@ -27,9 +27,9 @@ pub(crate) fn part(
     site: &Site,
     interrupt: &Interrupt,
     entrants: Vec<Entrant>,
-) -> Result<Parted, ConductError> {
+) -> Result<PartedEntrants, ConductError> {
     let runner = kind::runner(conduct.scenario.kind);
-    let mut parted = Parted { available: Vec::new(), unavailable: Vec::new() };
+    let mut parted = PartedEntrants { available: Vec::new(), unavailable: Vec::new() };
     for entrant in entrants {
         let occupancy = Occupancy::start(&[]);
         let launch = Launch {

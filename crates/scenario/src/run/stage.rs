@@ -10,7 +10,7 @@ use crate::kind::ticks::files;
 use crate::launch::process::Interrupt;
 use crate::launch::stderr;
 use crate::progress::{Progress, Say, Teller};
-use crate::run::availability::{self, Parted};
+use crate::run::availability::{self, PartedEntrants};
 use crate::run::settle::Settle;
 use crate::run::site::Site;
 use crate::run::until::{self, AllRuns};
@@ -55,7 +55,7 @@ impl Conduct {
         site: &Site,
         interrupt: &Interrupt,
         say: Say<'_>,
-    ) -> Result<(Parted, AllRuns, Option<Noise>), ConductError> {
+    ) -> Result<(PartedEntrants, AllRuns, Option<Noise>), ConductError> {
         let entrants = entrants(self, &site.placed);
         if entrants.is_empty() {
             return Err(ConductError::CannotRun { faults: site.placed.warnings.clone() });
@@ -71,7 +71,7 @@ impl Conduct {
     fn record(
         &self,
         site: Site,
-        Parted { available, unavailable }: Parted,
+        PartedEntrants { available, unavailable }: PartedEntrants,
         AllRuns { runs, left_out }: AllRuns,
         noise: Option<Noise>,
     ) -> Result<(RunRecord, PathBuf), ConductError> {

@@ -41,7 +41,7 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 const PAUSE_FOR_OTHERS: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(100);
 
-type Shared = Arc<Mutex<Tally>>;
+type SharedTally = Arc<Mutex<Tally>>;
 
 pub(crate) fn watch(arguments: &WatchArguments) -> anyhow::Result<u8> {
     let project = Project::find()?;
@@ -53,7 +53,7 @@ pub(crate) fn watch(arguments: &WatchArguments) -> anyhow::Result<u8> {
         bail!("{}", plan.refusals.join("; "));
     }
     let judge = Judge::new(arguments, &out, &conduct, &plan)?;
-    let seen = Shared::new(Mutex::new(Tally::new(&name)));
+    let seen = SharedTally::new(Mutex::new(Tally::new(&name)));
     let address = serve(arguments.listen, &seen, conduct.measured_cores()?)?;
     let interrupt = signals::interrupt()?;
     warn_of(&plan);
@@ -64,7 +64,11 @@ pub(crate) fn watch(arguments: &WatchArguments) -> anyhow::Result<u8> {
 }
 
 /// Serves the metrics on a thread of its own, away from the measured cores.
-fn serve(address: SocketAddr, seen: &Shared, measured: Vec<usize>) -> anyhow::Result<SocketAddr> {
+fn serve(
+    address: SocketAddr,
+    seen: &SharedTally,
+    measured: Vec<usize>,
+) -> anyhow::Result<SocketAddr> {
     let listener = http::listen(address)?;
     let address = listener.local_addr().context("cannot tell the port")?;
     let seen = seen.clone();
@@ -91,7 +95,7 @@ fn serve(address: SocketAddr, seen: &Shared, measured: Vec<usize>) -> anyhow::Re
     Ok(address)
 }
 
-fn locked(seen: &Shared) -> MutexGuard<'_, Tally> {
+fn locked(seen: &SharedTally) -> MutexGuard<'_, Tally> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -117,7 +121,7 @@ struct Watch<'a> {
     arguments: &'a WatchArguments,
     conduct: Conduct,
     judge: Judge,
-    seen: Shared,
+    seen: SharedTally,
     /// Where baselines are.
     out: PathBuf,
     /// Where its records are.

@@ -5,7 +5,7 @@ use record::RunRecord;
 use record::comparison::gate::{GateOutcome, GateResult};
 use record::progress::Second;
 use report::export::{ExportedRecord, families};
-use report::metrics::{Family, Kind, Latencies, Metric, Value};
+use report::metrics::{Family, FamilyKind, Latencies, Metric, Value};
 use std::collections::BTreeMap;
 
 /// Everything, since it began.
@@ -87,7 +87,7 @@ impl Tally {
         let mut all = vec![self.histogram()];
         let mut records = Family::new(
             "tickpath_watch_records",
-            Kind::Counter,
+            FamilyKind::Counter,
             "Records made, by whether they are a result whose p50 holds.",
         );
         for (is_result, n) in [("yes", self.results), ("no", self.no_results)] {
@@ -95,7 +95,7 @@ impl Tally {
         }
         let mut failures = Family::new(
             "tickpath_watch_failures",
-            Kind::Counter,
+            FamilyKind::Counter,
             "Times that nothing could be measured.",
         );
         failures.number(vec![scenario()], self.failures as f64);
@@ -103,7 +103,7 @@ impl Tally {
         if let Some(last) = &self.last {
             let mut moment = Family::new(
                 "tickpath_watch_last_record_timestamp_seconds",
-                Kind::Gauge,
+                FamilyKind::Gauge,
                 "When the latest record was made, in seconds since 1970.",
             );
             moment.number(vec![scenario()], last.wall_ms as f64 / 1e3);
@@ -114,7 +114,7 @@ impl Tally {
         }
         let mut gates = Family::new(
             "tickpath_watch_gate",
-            Kind::Gauge,
+            FamilyKind::Gauge,
             "1 for the outcome of each gate in the latest record.",
         );
         for gate in &self.gates {
@@ -131,7 +131,7 @@ impl Tally {
     fn histogram(&self) -> Family {
         let mut family = Family::new(
             "tickpath_watch_latency_seconds",
-            Kind::Histogram,
+            FamilyKind::Histogram,
             "Latencies of all messages since the watch began, disturbed ones included.",
         );
         for ((subject, series), latencies) in &self.latencies {

@@ -3,7 +3,7 @@
 
 use crate::between::ways::Ways;
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
-use crate::load::lane::{LANE_BYTES_MAX, Lane, UnsentMessage};
+use crate::load::lane::{LANE_BYTES_MAX, LoadLane, UnsentMessage};
 use crate::load::lengths::Lengths;
 use crate::load::patience::{Directions, Patience, slots_of};
 use crate::load::redial::{self, Redial};
@@ -32,7 +32,7 @@ pub(crate) struct Desk<E: OrderProtocol> {
     pub(crate) clock: Clock,
     pub(super) streams: Box<dyn Streams>,
     pub(crate) entry: E,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) lanes: Vec<LoadLane>,
     lane_of_stream: Vec<usize>,
     /// Lanes with bytes that no write has been tried for.
     pub(super) dirty: Vec<usize>,
@@ -79,7 +79,7 @@ impl<E: OrderProtocol> Desk<E> {
         let mut lane_of_stream = vec![0; ids.iter().map(|id| id.index() + 1).max().unwrap_or(0)];
         let lanes = ids.iter().enumerate().map(|(lane, &stream)| {
             lane_of_stream[stream.index()] = lane;
-            Lane::new(stream)
+            LoadLane::new(stream)
         });
         Desk {
             clock,
@@ -457,7 +457,7 @@ impl<E: OrderProtocol> Desk<E> {
     }
 
     /// Ends the last interval.
-    pub(crate) fn finish(mut self) -> Finished<E> {
+    pub(crate) fn finish(mut self) -> FinishedLoad<E> {
         self.load.message_bytes = self.lengths.means();
         match self.patience {
             None => self.load.lost = self.in_flight.unanswered,
@@ -470,7 +470,7 @@ impl<E: OrderProtocol> Desk<E> {
         let (stamped, times) = self.stamping.map(Stamping::finish).unzip();
         self.load.stamped = stamped;
         self.recorder.finish(self.clock.now_ns());
-        Finished {
+        FinishedLoad {
             load: self.load,
             failure: self.failure,
             entry: self.entry,
@@ -481,7 +481,7 @@ impl<E: OrderProtocol> Desk<E> {
 }
 
 /// A load that has ended.
-pub(crate) struct Finished<E> {
+pub(crate) struct FinishedLoad<E> {
     pub(crate) load: Load,
     pub(crate) failure: Option<String>,
     pub(crate) entry: E,

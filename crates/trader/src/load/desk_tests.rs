@@ -3,7 +3,7 @@
 use super::*;
 use crate::load::rows::{SERIES, SERIES_OF_REQUESTS};
 use crate::load::session::raw::Raw;
-use crate::scripted::Scripted;
+use crate::scripted::ScriptedStreams;
 use clock::recorder::recorder;
 use record::MessageBytes;
 use std::time::SystemTime;
@@ -12,7 +12,7 @@ use transport::echo;
 const BYTES: MessageBytes =
     MessageBytes { order: 200, order_reply: 300, cancel: 100, cancel_reply: 250 };
 
-fn desk(script: &Scripted) -> (Desk<Raw>, clock::recorder::Drain) {
+fn desk(script: &ScriptedStreams) -> (Desk<Raw>, clock::recorder::Drain) {
     let (recorder, drain) = recorder(&SERIES, 1.0);
     let streams = Box::new(script.clone());
     let entry = Raw::new(BYTES, 1, false);
@@ -43,7 +43,7 @@ fn row(tag: &str, min: u64, max: u64) -> (String, u64, u64) {
 /// Two orders in one batch: one write and one stamp. Each has its own intended time.
 #[test]
 fn a_batch_has_one_stamp() {
-    let script = Scripted::default();
+    let script = ScriptedStreams::default();
     let (mut desk, drain) = desk(&script);
     desk.order(0, 0, 100).unwrap();
     desk.order(1, 0, 200).unwrap();
@@ -65,7 +65,7 @@ fn a_batch_has_one_stamp() {
 /// The kernel takes 250 of 400 bytes, then the rest: the second order left with the second write.
 #[test]
 fn a_message_leaves_with_the_write_that_takes_its_last_byte() {
-    let script = Scripted::default();
+    let script = ScriptedStreams::default();
     let (mut desk, drain) = desk(&script);
     desk.order(0, 0, 100).unwrap();
     desk.order(1, 0, 100).unwrap();
@@ -84,7 +84,7 @@ fn a_message_leaves_with_the_write_that_takes_its_last_byte() {
 /// A reply that arrives in two reads has the stamp of the first.
 #[test]
 fn a_reply_arrives_with_its_first_byte() {
-    let script = Scripted::default();
+    let script = ScriptedStreams::default();
     let (mut desk, drain) = desk(&script);
     desk.order(0, 0, 1000).unwrap();
     script.0.borrow_mut().writes.push_back((200, 1000));
@@ -100,7 +100,7 @@ fn a_reply_arrives_with_its_first_byte() {
 
 #[test]
 fn every_odd_reply_is_counted_as_what_it_is() {
-    let script = Scripted::default();
+    let script = ScriptedStreams::default();
     let (mut desk, _drain) = desk(&script);
     for number in 0..3 {
         desk.order(number, 0, 0).unwrap();
@@ -118,7 +118,7 @@ fn every_odd_reply_is_counted_as_what_it_is() {
     ];
     script.0.borrow_mut().reads.push_back((replies.concat(), 20));
     desk.handle(Ready::Readable(StreamId(0)));
-    let Finished { load, failure, .. } = desk.finish();
+    let FinishedLoad { load, failure, .. } = desk.finish();
     assert_eq!(failure, None);
     assert_eq!((load.sent, load.received), (4, 2));
     assert_eq!((load.out_of_order, load.duplicated, load.unexpected), (1, 3, 1));
@@ -127,7 +127,7 @@ fn every_odd_reply_is_counted_as_what_it_is() {
 
 #[test]
 fn an_order_waits_while_its_slot_is_unanswered() {
-    let script = Scripted::default();
+    let script = ScriptedStreams::default();
     let (mut desk, _drain) = desk(&script);
     let ring = crate::load::in_flight::IN_FLIGHT_MAX as u64;
     script.0.borrow_mut().writes.push_back((200, 10));
@@ -143,7 +143,7 @@ fn an_order_waits_while_its_slot_is_unanswered() {
 /// reply to the first one never comes, and that to the second one comes twice.
 #[test]
 fn each_datagram_has_a_write_and_a_stamp_of_its_own() {
-    let script = Scripted::default();
+    let script = ScriptedStreams::default();
     let (recorder, drain) = recorder(&SERIES_OF_REQUESTS, 1.0);
     let streams = Box::new(script.clone());
     let entry = Raw::new(BYTES, 1, true);

@@ -9,7 +9,7 @@ use transport::StreamId;
 pub(super) const LANE_BYTES_MAX: usize = 32 * 1024;
 
 /// One connection.
-pub(super) struct Lane {
+pub(super) struct LoadLane {
     pub(super) stream: StreamId,
     /// Encoded, but not taken by the kernel yet.
     pub(super) bytes: Vec<u8>,
@@ -32,9 +32,9 @@ pub(super) struct UnsentMessage {
     pub(super) end: usize,
 }
 
-impl Lane {
-    pub(super) fn new(stream: StreamId) -> Lane {
-        Lane {
+impl LoadLane {
+    pub(super) fn new(stream: StreamId) -> LoadLane {
+        LoadLane {
             stream,
             bytes: Vec::with_capacity(LANE_BYTES_MAX + 64 * 1024),
             unsent: Vec::with_capacity(LANE_BYTES_MAX / 64),

@@ -58,7 +58,7 @@ impl Redial {
 }
 
 /// A lane's next connection, and what became of each order that was asked about.
-type Joined = (Connection, HashMap<u64, Standing>);
+type JoinedLane = (Connection, HashMap<u64, Standing>);
 
 impl<E: OrderProtocol> Desk<E> {
     /// Finds another exchange if this one was lost, and returns whether it was. Blocks meanwhile:
@@ -109,7 +109,7 @@ impl<E: OrderProtocol> Desk<E> {
         redial: &mut Redial,
         waiting: &[Order],
         stop: &AtomicBool,
-    ) -> Option<Vec<Joined>> {
+    ) -> Option<Vec<JoinedLane>> {
         let Redial { plan, current, .. } = redial;
         let count = plan.targets().len();
         search(current, count, stop, |target| self.join(plan, target, waiting).ok())
@@ -121,11 +121,11 @@ impl<E: OrderProtocol> Desk<E> {
         plan: &OrdersPlan,
         target: usize,
         waiting: &[Order],
-    ) -> Result<Vec<Joined>, TraderError> {
+    ) -> Result<Vec<JoinedLane>, TraderError> {
         let target = plan.targets()[target];
         let dialler = Dialler::new(target, plan.tls.as_ref())?.patient_for(PATIENCE);
         let lanes = self.lanes.len();
-        let join_lane = |(lane, entry): (usize, &mut E)| -> io::Result<Joined> {
+        let join_lane = |(lane, entry): (usize, &mut E)| -> io::Result<JoinedLane> {
             let mut stream = dialler.connect()?;
             entry.renew(lane, target, PATIENCE);
             entry.log_on(lane, &mut stream, &accounts(plan, lane))?;
@@ -147,7 +147,7 @@ impl<E: OrderProtocol> Desk<E> {
     /// Uses the new connections: settles the messages in flight, and sends the unwritten ones.
     fn attach(
         &mut self,
-        joined: Vec<Joined>,
+        joined: Vec<JoinedLane>,
         waiting: Vec<Order>,
         redial: &mut Redial,
         lost_ns: u64,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::load::rows::SERIES;
 use crate::load::session::raw::Raw;
-use crate::scripted::Scripted;
+use crate::scripted::ScriptedStreams;
 use clock::Clock;
 use clock::recorder::recorder;
 use record::MessageBytes;
@@ -20,7 +20,7 @@ fn acked(sequence: u64) -> Vec<u8> {
 
 #[test]
 fn messages_in_flight_are_settled_once() {
-    let script = Scripted::default();
+    let script = ScriptedStreams::default();
     let (recorder, _drain) = recorder(&SERIES, 1.0);
     let entry = Raw::new(BYTES, 1, false);
     let ids = [StreamId(0)];

@@ -3,7 +3,7 @@
 use crate::load::addresses::first_of;
 use crate::load::bulk::BulkFlows;
 use crate::load::card::{self, Card};
-use crate::load::desk::{Desk, Finished};
+use crate::load::desk::{Desk, FinishedLoad};
 use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address, log_on, log_on_below};
 use crate::load::error::TraderError;
 use crate::load::open_loop::{self, Agenda};
@@ -167,7 +167,7 @@ fn measure_over<E: OrderProtocol>(
     };
     let measured_from_ns = desk.measured_from_ns;
     let processor = processor(&plan.backend, desk.processor.used_ns());
-    let Finished { load: mut counted, failure, entry, ways, times } = desk.finish();
+    let FinishedLoad { load: mut counted, failure, entry, ways, times } = desk.finish();
     counted.processor = processor;
     counted.model = load.model.name().to_owned();
     counted.stacks.extend(stack);

@@ -9,16 +9,16 @@ use record::KernelStamped;
 use transport::stamps::KernelStamps;
 
 /// A message by the number of its order.
-type Named = (u64, Message);
+type NumberedMessage = (u64, Message);
 
 /// A lane's chosen message; it has one at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Chosen {
+enum ChosenMessage {
     None,
     /// It waits in the lane's buffer.
-    Unsent(Named),
+    Unsent(NumberedMessage),
     /// It was written in one piece.
-    Sent(Named),
+    Sent(NumberedMessage),
     /// Its reply was read.
     Answered(Round),
 }
@@ -26,7 +26,7 @@ enum Chosen {
 /// A message from its write to its reply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Round {
-    message: Named,
+    message: NumberedMessage,
     measured: bool,
     sent_ns: u64,
     replied_ns: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Stamping {
     messages: StampedMessages,
     /// Number of the first segment's series.
     row: usize,
-    lanes: Vec<Chosen>,
+    lanes: Vec<ChosenMessage>,
     /// Stamps of measured messages, as long as there is room.
     kept: Vec<KernelTimes>,
 }
@@ -50,7 +50,7 @@ impl Stamping {
             every,
             messages: StampedMessages::new(clock),
             row,
-            lanes: vec![Chosen::None; lanes],
+            lanes: vec![ChosenMessage::None; lanes],
             kept: Vec::new(),
         }
     }
@@ -75,39 +75,49 @@ impl Stamping {
     /// Chooses a message that is appended to a lane, if it is its turn and the lane has no other.
     /// Returns whether it did.
     #[inline]
-    pub(crate) fn append(&mut self, lane: usize, chosen: Named, in_flight: &mut InFlight) -> bool {
+    pub(crate) fn append(
+        &mut self,
+        lane: usize,
+        chosen: NumberedMessage,
+        in_flight: &mut InFlight,
+    ) -> bool {
         if !self.has_turn(chosen.0) {
             return false;
         }
         let is_free = match self.lanes[lane] {
-            Chosen::None => true,
-            Chosen::Unsent(_) | Chosen::Answered(_) => false,
+            ChosenMessage::None => true,
+            ChosenMessage::Unsent(_) | ChosenMessage::Answered(_) => false,
             // A datagram whose reply nobody waits for any more.
-            Chosen::Sent((number, message)) => in_flight
+            ChosenMessage::Sent((number, message)) => in_flight
                 .order(number)
                 .is_none_or(|order| order.stamps(message).progress != Progress::InFlight),
         };
         if is_free {
-            self.lanes[lane] = Chosen::Unsent(chosen);
+            self.lanes[lane] = ChosenMessage::Unsent(chosen);
         }
         is_free
     }
 
     /// Whether the lane's next write, with these messages, shall be stamped.
     #[inline]
-    pub(crate) fn wants(&self, lane: usize, mut written: impl Iterator<Item = Named>) -> bool {
+    pub(crate) fn wants(
+        &self,
+        lane: usize,
+        mut written: impl Iterator<Item = NumberedMessage>,
+    ) -> bool {
         match self.lanes[lane] {
-            Chosen::Unsent(chosen) => written.any(|one| one == chosen),
+            ChosenMessage::Unsent(chosen) => written.any(|one| one == chosen),
             _ => false,
         }
     }
 
     /// A write that was stamped took the messages `whole`. One that took the chosen message in part
     /// stamped only that part.
-    pub(crate) fn wrote(&mut self, lane: usize, mut whole: impl Iterator<Item = Named>) {
-        if let Chosen::Unsent(chosen) = self.lanes[lane] {
+    pub(crate) fn wrote(&mut self, lane: usize, mut whole: impl Iterator<Item = NumberedMessage>) {
+        if let ChosenMessage::Unsent(chosen) = self.lanes[lane] {
             let is_whole = whole.any(|one| one == chosen);
-            self.lanes[lane] = if is_whole { Chosen::Sent(chosen) } else { Chosen::None };
+            self.lanes[lane] =
+                if is_whole { ChosenMessage::Sent(chosen) } else { ChosenMessage::None };
         }
     }
 
@@ -116,20 +126,20 @@ impl Stamping {
     pub(crate) fn answered(
         &mut self,
         lane: usize,
-        answered: Named,
+        answered: NumberedMessage,
         measured: bool,
         (sent_ns, replied_ns): (u64, u64),
     ) {
-        if self.lanes[lane] == Chosen::Sent(answered) {
+        if self.lanes[lane] == ChosenMessage::Sent(answered) {
             let round = Round { message: answered, measured, sent_ns, replied_ns };
-            self.lanes[lane] = Chosen::Answered(round);
+            self.lanes[lane] = ChosenMessage::Answered(round);
         }
     }
 
     /// After a read: whether the lane's chosen message has its reply.
     #[inline]
     pub(crate) fn is_answered(&self, lane: usize) -> bool {
-        matches!(self.lanes[lane], Chosen::Answered(_))
+        matches!(self.lanes[lane], ChosenMessage::Answered(_))
     }
 
     /// Records where the chosen message's time went; see [`StampedMessages::take`].
@@ -140,7 +150,9 @@ impl Stamping {
         ended_read: bool,
         recorder: &mut Recorder,
     ) {
-        let Chosen::Answered(round) = std::mem::replace(&mut self.lanes[lane], Chosen::None) else {
+        let ChosenMessage::Answered(round) =
+            std::mem::replace(&mut self.lanes[lane], ChosenMessage::None)
+        else {
             return;
         };
         self.messages.segments.refresh(round.replied_ns);
@@ -228,7 +240,7 @@ mod tests {
             let message = (4, Message::Cancel);
             let replied_ns = sent_ns + 100_000;
             stamping.lanes[0] =
-                Chosen::Answered(Round { message, measured: true, sent_ns, replied_ns });
+                ChosenMessage::Answered(Round { message, measured: true, sent_ns, replied_ns });
             let stamps = KernelStamps {
                 queued_ns: Some(wall_ns),
                 driver_ns: Some(wall_ns + 2_000),

@@ -1,7 +1,7 @@
 //! Each limit rejects under its own name, and only what exceeds it.
 
 use super::*;
-use crate::strategy::own_orders::Pending;
+use crate::strategy::own_orders::PendingRequest;
 use engine::Quote;
 use expect_test::expect;
 use proptest::prelude::*;
@@ -104,7 +104,7 @@ fn an_amendment_that_crosses_a_fill_stays_within_the_position() {
     let moved = |quantity_lots| OrderIntent::Amend { number: 0, price_ticks: 90, quantity_lots };
     assert_eq!(check(&mut risk, &moved(10), &mut orders), "passes", "20 in all");
     assert_eq!(check(&mut risk, &enter(Side::Buy, 90, 1), &mut orders), "passes");
-    orders.ask(0, Pending::Amend { price_ticks: 90, quantity_lots: 10 }).unwrap();
+    orders.ask(0, PendingRequest::Amend { price_ticks: 90, quantity_lots: 10 }).unwrap();
     assert_eq!(check(&mut risk, &enter(Side::Buy, 90, 1), &mut orders), "position_max");
     orders.filled(0, 100, 9);
     orders.answered(0, true).unwrap();
@@ -134,7 +134,7 @@ fn orders_and_messages_are_counted() {
         "cancels always"
     );
     assert!(risk.check(&moved, &mut orders, &TOP, 1_000_000_000).is_ok(), "the next second");
-    orders.ask(0, Pending::Cancel).unwrap();
+    orders.ask(0, PendingRequest::Cancel).unwrap();
     assert_eq!(check(&mut risk, &moved, &mut orders), "not_open", "it waits for an answer");
 }
 

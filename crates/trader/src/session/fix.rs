@@ -5,7 +5,7 @@ use crate::session::web::{STEP_PATIENCE, read, wait_at_most};
 use clock::{Clock, Deadline};
 use fix::dictionary::Dictionary;
 use fix::encode::Body;
-use fix::frame::{self, Framed, Garbled};
+use fix::frame::{self, Garbled, NextFrame};
 use fix::message::{Message, split};
 use fix::session::{Event, Now, Proof, Role, Session, Settings};
 use fix::store::MemoryStore;
@@ -197,10 +197,10 @@ pub(crate) fn whole_or(
     garbled: impl FnOnce(usize, Garbled) -> Result<usize, String>,
 ) -> Result<Option<usize>, String> {
     match frame::next(bytes) {
-        Framed::Message { bytes, .. } => Ok(Some(bytes.len())),
-        Framed::Garbled { bytes, why } => garbled(bytes, why).map(Some),
-        Framed::Incomplete if bytes.len() <= MESSAGE_BYTES_MAX => Ok(None),
-        Framed::Incomplete => Err(format!(
+        NextFrame::Message { bytes, .. } => Ok(Some(bytes.len())),
+        NextFrame::Garbled { bytes, why } => garbled(bytes, why).map(Some),
+        NextFrame::Incomplete if bytes.len() <= MESSAGE_BYTES_MAX => Ok(None),
+        NextFrame::Incomplete => Err(format!(
             "a message of more than {MESSAGE_BYTES_MAX} bytes came (limit MESSAGE_BYTES_MAX)"
         )),
     }

@@ -1,7 +1,7 @@
 //! The market maker's decisions on given books.
 
 use super::{MarketMaker, TICK, micro_price};
-use crate::strategy::own_orders::{OwnOrders, Pending};
+use crate::strategy::own_orders::{OwnOrders, PendingRequest};
 use crate::strategy::{Market, OrderIntent, Strategy as _};
 use engine::{PRICE_TICKS_MAX, Quote, Side, Top};
 use expect_test::expect;
@@ -103,7 +103,7 @@ fn a_quote_is_moved_when_it_is_off_by_the_threshold() {
     assert_eq!(say(top((100, 5), (110, 5)), &orders), "");
     assert_eq!(say(top((101, 5), (111, 5)), &orders), "", "one tick is less than two");
     assert_eq!(say(top((102, 5), (112, 5)), &orders), "move 0 to 105, move 1 to 109");
-    orders.ask(0, Pending::Amend { price_ticks: 105, quantity_lots: 10 }).unwrap();
+    orders.ask(0, PendingRequest::Amend { price_ticks: 105, quantity_lots: 10 }).unwrap();
     assert_eq!(say(top((102, 5), (112, 5)), &orders), "move 1 to 109", "the bid is on its way");
 }
 

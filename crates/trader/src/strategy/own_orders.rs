@@ -7,7 +7,7 @@ pub const OWN_ORDERS_MAX: usize = 1 << 14;
 
 /// A request about an order that waits for its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pending {
+pub enum PendingRequest {
     /// A new order.
     New,
     /// An amendment.
@@ -34,7 +34,7 @@ pub struct OwnOrder {
     /// Its open quantity, lots, likewise.
     pub open_lots: u64,
     /// The request that waits for its reply: one at a time.
-    pub pending: Option<Pending>,
+    pub pending: Option<PendingRequest>,
     /// The exchange has acknowledged that it rests.
     pub rests: bool,
     /// It has traded, at least in part.
@@ -119,7 +119,7 @@ impl OwnOrders {
         let place = &mut self.slots[usize::from(slot)];
         // A number that differs from that of the slot's last order.
         let number = place.next_number;
-        let (pending, open_lots) = (Some(Pending::New), quantity_lots);
+        let (pending, open_lots) = (Some(PendingRequest::New), quantity_lots);
         *place = OwnOrder {
             number,
             next_number: number + OWN_ORDERS_MAX as u64,
@@ -141,11 +141,11 @@ impl OwnOrders {
 
     /// Notes a request about an order; `None` if it is not open, or another request is pending.
     #[inline]
-    pub fn ask(&mut self, number: u64, pending: Pending) -> Option<()> {
+    pub fn ask(&mut self, number: u64, pending: PendingRequest) -> Option<()> {
         let order = self.living(number).filter(|order| order.pending.is_none() && !order.ended)?;
         order.pending = Some(pending);
         let side = order.side as usize;
-        if let Pending::Amend { quantity_lots, .. } = pending {
+        if let PendingRequest::Amend { quantity_lots, .. } = pending {
             self.exposed_lots[side] += quantity_lots;
         }
         self.unanswered += 1;
@@ -168,16 +168,17 @@ impl OwnOrders {
         (order.sample, order.measured) = (None, false);
         let exposed_before = exposed_lots(&OwnOrder { pending: Some(pending), ..answered });
         match (pending, accepted) {
-            (Pending::Amend { price_ticks, quantity_lots }, true) => {
+            (PendingRequest::Amend { price_ticks, quantity_lots }, true) => {
                 (order.price_ticks, order.open_lots) = (price_ticks, quantity_lots);
             }
-            (Pending::New, true) | (Pending::Amend { .. } | Pending::Cancel, _) => {}
-            (Pending::New, false) => order.open_lots = 0,
+            (PendingRequest::New, true)
+            | (PendingRequest::Amend { .. } | PendingRequest::Cancel, _) => {}
+            (PendingRequest::New, false) => order.open_lots = 0,
         }
         let (side, exposed) = (order.side as usize, exposed_lots(order));
         self.exposed_lots[side] = self.exposed_lots[side] - exposed_before + exposed;
         self.unanswered -= 1;
-        if answered.ended || (pending == Pending::New && !accepted) {
+        if answered.ended || (pending == PendingRequest::New && !accepted) {
             self.end(number);
         }
         Some(answered)
@@ -301,7 +302,7 @@ fn exposed_lots(order: &OwnOrder) -> u64 {
         _ if order.ended => 0,
         // The open part may trade before the amendment arrives, which then opens the whole amount
         // again.
-        Some(Pending::Amend { quantity_lots, .. }) => order.open_lots + quantity_lots,
+        Some(PendingRequest::Amend { quantity_lots, .. }) => order.open_lots + quantity_lots,
         _ => order.open_lots,
     }
 }

@@ -8,14 +8,14 @@ fn an_order_that_rests_trades_and_ends() {
     let mut orders = OwnOrders::default();
     let number = orders.enter(Side::Buy, 100, 5, true).unwrap();
     assert_eq!((orders.exposed_lots(Side::Buy), orders.unanswered()), (5, 1));
-    assert_eq!(orders.ask(number, Pending::Cancel), None, "one message at a time");
+    assert_eq!(orders.ask(number, PendingRequest::Cancel), None, "one message at a time");
     assert_eq!(orders.answered(number, true).unwrap().pending, None);
     orders.booked(number, 77);
     assert_eq!(
         orders.quote(Side::Buy).map(|quote| (quote.rests, quote.order_id)),
         Some((true, 77))
     );
-    orders.ask(number, Pending::Amend { price_ticks: 101, quantity_lots: 8 }).unwrap();
+    orders.ask(number, PendingRequest::Amend { price_ticks: 101, quantity_lots: 8 }).unwrap();
     assert_eq!(orders.exposed_lots(Side::Buy), 13, "5 may trade before it comes");
     orders.filled(number, 100, 2);
     assert_eq!(orders.exposed_lots(Side::Buy), 11);
@@ -44,7 +44,7 @@ fn a_message_that_is_overtaken_is_waited_for() {
     let mut orders = OwnOrders::default();
     let number = orders.enter(Side::Buy, 100, 5, true).unwrap();
     orders.answered(number, true).unwrap();
-    orders.ask(number, Pending::Amend { price_ticks: 99, quantity_lots: 5 }).unwrap();
+    orders.ask(number, PendingRequest::Amend { price_ticks: 99, quantity_lots: 5 }).unwrap();
     orders.filled(number, 100, 5);
     orders.end(number);
     assert_eq!(orders.quote(Side::Buy), None);
@@ -91,8 +91,8 @@ proptest! {
             let number = numbers[numbers.len().saturating_sub(1 + which)];
             match step {
                 0 => numbers.extend(orders.enter(side, price, lots, lots % 2 == 0)),
-                1 => drop(orders.ask(number, Pending::Amend { price_ticks: price, quantity_lots: lots })),
-                2 => drop(orders.ask(number, Pending::Cancel)),
+                1 => drop(orders.ask(number, PendingRequest::Amend { price_ticks: price, quantity_lots: lots })),
+                2 => drop(orders.ask(number, PendingRequest::Cancel)),
                 3 => drop(orders.answered(number, lots % 3 > 0)),
                 4 => orders.booked(number, number + 1),
                 5 => orders.filled(number, price, lots),

@@ -20,7 +20,7 @@ pub(crate) struct DepartedTicks {
 }
 
 /// The segments that are shown.
-pub(crate) struct Shown {
+pub(crate) struct ShownSegments {
     pub(crate) series: Aside,
     /// Tag of the last one, if it lies between two clocks, and by how much its values may be off,
     /// ns.
@@ -66,7 +66,7 @@ impl DepartedTicks {
 
     /// The series. The last segment begins at the exchange and ends at the trader: between two
     /// machines it is withheld by the rule of other figures, and `time` gets the reason.
-    pub(crate) fn show(&self, samples: &[Sample], time: &mut Time, shown: OneWay) -> Shown {
+    pub(crate) fn show(&self, samples: &[Sample], time: &mut Time, shown: OneWay) -> ShownSegments {
         let between = if time.same_clock { None } else { self.between(samples, time, shown) };
         let mut names = &FEED_SEGMENTS[..];
         let tag = series(FEED_SEGMENTS[2]).own_tag();
@@ -82,7 +82,7 @@ impl DepartedTicks {
             |sample: &Sample| Some((sample.number, self.lengths(sample)?[..names.len()].to_vec()));
         let lengths = samples.iter().filter_map(of).collect();
         let series = names.iter().copied().map(series).collect();
-        Shown { series: Aside { series, lengths }, error_ns }
+        ShownSegments { series: Aside { series, lengths }, error_ns }
     }
 
     /// By how much the last segment may be off, ns, or why it is left out; `None` where no datagram
@@ -164,7 +164,7 @@ mod tests {
         let of = |theirs: Option<u64>, shown| {
             let mut time = Time { kernel_bound_ns: Some(5), ..Time::default() };
             time.exchange_bound_ns = theirs;
-            let Shown { series, error_ns } = departed.show(&samples, &mut time, shown);
+            let ShownSegments { series, error_ns } = departed.show(&samples, &mut time, shown);
             let refused = time.refused.contains_key("feed_driver_to_kernel.service");
             (series.series.len(), error_ns.map(|(_, ns)| ns), refused)
         };

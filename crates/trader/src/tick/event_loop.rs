@@ -15,7 +15,7 @@
 
 use crate::session::codec::Reply;
 use crate::strategy::OrderIntent;
-use crate::strategy::own_orders::{OwnOrders, Pending};
+use crate::strategy::own_orders::{OwnOrders, PendingRequest};
 use crate::tick::followed::Kind;
 use crate::tick::logic::TradingLogic;
 use crate::tick::parts::Parts;
@@ -422,7 +422,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     fn cancel_quote(&mut self, side: Side) {
         let Stages { session, outbox, orders, .. } = &mut self.stages;
         let Some(number) = idle_quote(orders, side) else { return };
-        if orders.ask(number, Pending::Cancel).is_none() {
+        if orders.ask(number, PendingRequest::Cancel).is_none() {
             return;
         }
         session.encode(&OrderIntent::Cancel { number }, number, &mut outbox.bytes);

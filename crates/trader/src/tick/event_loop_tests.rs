@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::risk::Rejection;
-use crate::scripted::Scripted;
+use crate::scripted::ScriptedStreams;
 use crate::tick::followed_state::FollowedState;
 use crate::tick::logic::FloorLogic;
 use crate::tick::order_stream::OrderStream;
@@ -24,7 +24,7 @@ use transport::echo::{HEADER_BYTES, Message};
 const RAW: RawPlan = RawPlan { datagram_bytes: 24, order_bytes: 100, reply_bytes: 60, bare: false };
 
 struct Bench {
-    script: Scripted,
+    script: ScriptedStreams,
     socket: UdpSocket,
     ticks: TickLoop<FloorLogic, RawSession>,
 }
@@ -37,7 +37,7 @@ fn bench() -> Bench {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(receiver.local_addr().unwrap()).unwrap();
     let receiver = receiver.into();
-    let script = Scripted::default();
+    let script = ScriptedStreams::default();
     let stages = Stages::new(clock, FloorLogic::new(1), RawSession::new(&RAW));
     let parts = Parts {
         is_shared: true,

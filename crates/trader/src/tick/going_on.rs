@@ -9,7 +9,7 @@ use crate::session::standing::Standing;
 use crate::tick::addresses::Addresses;
 use crate::tick::event_loop::TickLoop;
 use crate::tick::logic::TradingLogic;
-use crate::tick::session::{Join, Joined, OrderSession};
+use crate::tick::session::{Join, JoinedSession, OrderSession};
 use record::Outage;
 use std::sync::atomic::AtomicBool;
 use transport::datagram::Datagram;
@@ -49,7 +49,7 @@ fn change<M: TradingLogic, L: OrderSession>(
             session.join(&Join { plan, target: targets[index], feed, orders: &numbers }).ok()
         })
     });
-    let Some(Joined { stream, standings, clock }) = joined else {
+    let Some(JoinedSession { stream, standings, clock }) = joined else {
         ticks.fail(format!("lost the exchange ({why}) and found no other one"));
         return false;
     };

@@ -2,7 +2,7 @@
 //! allocation.
 
 use crate::risk::Rejection;
-use crate::strategy::own_orders::{OwnOrders, Pending};
+use crate::strategy::own_orders::{OwnOrders, PendingRequest};
 use crate::strategy::{INTENTS_MAX, OrderIntent};
 use crate::tick::counts::TickCounts;
 use crate::tick::followed::{Kind, Tick};
@@ -130,11 +130,11 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
                         self.orders.enter(side, price_ticks, quantity_lots, to_rest)
                     }
                     OrderIntent::Amend { number, price_ticks, quantity_lots } => {
-                        let pending = Pending::Amend { price_ticks, quantity_lots };
+                        let pending = PendingRequest::Amend { price_ticks, quantity_lots };
                         self.orders.ask(number, pending).map(|()| number)
                     }
                     OrderIntent::Cancel { number } => {
-                        self.orders.ask(number, Pending::Cancel).map(|()| number)
+                        self.orders.ask(number, PendingRequest::Cancel).map(|()| number)
                     }
                 };
                 entered.ok_or(Rejection::OpenOrders)

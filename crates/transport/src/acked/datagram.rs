@@ -31,7 +31,7 @@ const GAP: u8 = 2;
 
 /// The kinds of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DatagramKind {
     /// A client asks for a cookie.
     Hello = 1,
     /// The server gives one.
@@ -50,16 +50,16 @@ pub enum Kind {
     Reset = 8,
 }
 
-impl Kind {
-    const ALL: [Kind; 8] = [
-        Kind::Hello,
-        Kind::Challenge,
-        Kind::Connect,
-        Kind::Accepted,
-        Kind::Full,
-        Kind::Data,
-        Kind::Ack,
-        Kind::Reset,
+impl DatagramKind {
+    const ALL: [DatagramKind; 8] = [
+        DatagramKind::Hello,
+        DatagramKind::Challenge,
+        DatagramKind::Connect,
+        DatagramKind::Accepted,
+        DatagramKind::Full,
+        DatagramKind::Data,
+        DatagramKind::Ack,
+        DatagramKind::Reset,
     ];
 }
 
@@ -67,7 +67,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handshake {
     /// Its kind: one of the first five.
-    pub kind: Kind,
+    pub kind: DatagramKind,
     /// The client's own number, which each answer repeats: nobody who can't read the question can
     /// forge the answer.
     pub token: u64,
@@ -79,7 +79,7 @@ pub struct Handshake {
 
 impl Handshake {
     /// A message with a cookie, or with zeros in its place.
-    pub fn new(kind: Kind, token: u64, cookie: Cookie) -> Handshake {
+    pub fn new(kind: DatagramKind, token: u64, cookie: Cookie) -> Handshake {
         Handshake { kind, token, cookie, connection: 0 }
     }
 
@@ -90,7 +90,7 @@ impl Handshake {
         bytes[5] = VERSION;
         bytes[8..16].copy_from_slice(&self.token.to_le_bytes());
         match self.kind {
-            Kind::Accepted => bytes[16..24].copy_from_slice(&self.connection.to_le_bytes()),
+            DatagramKind::Accepted => bytes[16..24].copy_from_slice(&self.connection.to_le_bytes()),
             _ => bytes[16..].copy_from_slice(&self.cookie.0),
         }
         seal(&mut bytes);
@@ -102,7 +102,7 @@ impl Handshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Its kind: one of the last three.
-    pub kind: Kind,
+    pub kind: DatagramKind,
     /// The payload is the last of its sender. Only in `Data`.
     pub ends: bool,
     /// A datagram before others that arrived is missing.
@@ -157,9 +157,11 @@ impl Datagram<'_> {
         if crc != crc32c::crc32c(&bytes[KIND_AT..]) {
             return None;
         }
-        let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == bytes[KIND_AT])?;
+        let kind = DatagramKind::ALL.into_iter().find(|kind| *kind as u8 == bytes[KIND_AT])?;
         match kind {
-            Kind::Data | Kind::Ack | Kind::Reset => decode_connection(kind, bytes),
+            DatagramKind::Data | DatagramKind::Ack | DatagramKind::Reset => {
+                decode_connection(kind, bytes)
+            }
             _ => decode_handshake(kind, bytes),
         }
     }
@@ -171,7 +173,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 #[inline]
-fn decode_connection(kind: Kind, bytes: &[u8]) -> Option<Datagram<'_>> {
+fn decode_connection(kind: DatagramKind, bytes: &[u8]) -> Option<Datagram<'_>> {
     let (flags, payload) = (bytes[5], &bytes[HEADER_BYTES..]);
     let (ends, gap) = (flags & ENDS != 0, flags & GAP != 0);
     let header = Header {
@@ -184,25 +186,27 @@ fn decode_connection(kind: Kind, bytes: &[u8]) -> Option<Datagram<'_>> {
         ack: number(bytes, ACK_AT)?,
     };
     let fits = match kind {
-        Kind::Data => ends || !payload.is_empty(),
+        DatagramKind::Data => ends || !payload.is_empty(),
         _ => !ends && payload.is_empty() && header.sequence == 0,
     };
     (fits && flags & !(ENDS | GAP) == 0).then_some(Datagram::Connection(header, payload))
 }
 
-fn decode_handshake(kind: Kind, bytes: &[u8]) -> Option<Datagram<'_>> {
+fn decode_handshake(kind: DatagramKind, bytes: &[u8]) -> Option<Datagram<'_>> {
     if bytes.len() != HANDSHAKE_BYTES || bytes[5..8] != [VERSION, 0, 0] {
         return None;
     }
     let token = number(bytes, 8)?;
     let rest: [u8; COOKIE_BYTES] = *bytes[16..].first_chunk()?;
     let handshake = match kind {
-        Kind::Accepted if rest[8..].iter().all(|byte| *byte == 0) => Handshake {
+        DatagramKind::Accepted if rest[8..].iter().all(|byte| *byte == 0) => Handshake {
             connection: number(&rest, 0)?,
             ..Handshake::new(kind, token, Cookie::default())
         },
-        Kind::Challenge | Kind::Connect => Handshake::new(kind, token, Cookie(rest)),
-        Kind::Hello | Kind::Full if rest == [0; COOKIE_BYTES] => {
+        DatagramKind::Challenge | DatagramKind::Connect => {
+            Handshake::new(kind, token, Cookie(rest))
+        }
+        DatagramKind::Hello | DatagramKind::Full if rest == [0; COOKIE_BYTES] => {
             Handshake::new(kind, token, Cookie::default())
         }
         _ => return None,
@@ -226,7 +230,7 @@ mod tests {
         let crc = crc32c::crc32c(&golden[4..]);
         golden[..4].copy_from_slice(&crc.to_le_bytes());
         let header = Header {
-            kind: Kind::Data,
+            kind: DatagramKind::Data,
             ends: true,
             gap: true,
             room: 64,
@@ -242,11 +246,13 @@ mod tests {
 
     #[test]
     fn each_handshake_survives_its_bytes() {
-        for kind in &Kind::ALL[..5] {
+        for kind in &DatagramKind::ALL[..5] {
             let mut one = Handshake::new(*kind, 7, Cookie::default());
             match kind {
-                Kind::Challenge | Kind::Connect => one.cookie = Cookie([0xC0; COOKIE_BYTES]),
-                Kind::Accepted => one.connection = 0xABCD,
+                DatagramKind::Challenge | DatagramKind::Connect => {
+                    one.cookie = Cookie([0xC0; COOKIE_BYTES])
+                }
+                DatagramKind::Accepted => one.connection = 0xABCD,
                 _ => {}
             }
             assert_eq!(Datagram::decode(&one.encode()), Some(Datagram::Handshake(one)));
@@ -261,7 +267,7 @@ mod tests {
             payload in prop::collection::vec(any::<u8>(), 1..100), at in any::<prop::sample::Index>(),
         ) {
             let header = Header {
-                kind: Kind::Data, ends: false, gap: false, room: 1, connection: 2, sequence: 3, ack: 4,
+                kind: DatagramKind::Data, ends: false, gap: false, room: 1, connection: 2, sequence: 3, ack: 4,
             };
             let mut datagram = [[0; HEADER_BYTES].as_slice(), &payload].concat();
             header.seal(&mut datagram);

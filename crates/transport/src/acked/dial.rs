@@ -1,6 +1,6 @@
 //! The side that connects: asks for a cookie, returns it, and gets a connection.
 
-use crate::acked::datagram::{Datagram, HANDSHAKE_BYTES, Handshake, Kind};
+use crate::acked::datagram::{Datagram, DatagramKind, HANDSHAKE_BYTES, Handshake};
 use crate::cookie::Cookie;
 
 /// The longest that a handshake takes, ns.
@@ -49,7 +49,7 @@ impl Dial {
         }
         self.again_ns = now_ns + self.interval_ns;
         self.interval_ns *= 2;
-        let kind = if self.cookie.is_some() { Kind::Connect } else { Kind::Hello };
+        let kind = if self.cookie.is_some() { DatagramKind::Connect } else { DatagramKind::Hello };
         Some(Handshake::new(kind, self.token, self.cookie.unwrap_or_default()).encode())
     }
 
@@ -59,12 +59,12 @@ impl Dial {
             && answer.token == self.token
         {
             match answer.kind {
-                Kind::Challenge => {
+                DatagramKind::Challenge => {
                     self.cookie = Some(answer.cookie);
                     (self.again_ns, self.interval_ns) = (now_ns, AGAIN_NS);
                 }
-                Kind::Accepted => return DialStep::Connected(answer.connection),
-                Kind::Full => return DialStep::Full,
+                DatagramKind::Accepted => return DialStep::Connected(answer.connection),
+                DatagramKind::Full => return DialStep::Full,
                 _ => {}
             }
         }

@@ -28,7 +28,7 @@ mod table;
 mod tests;
 
 pub use datagram::{
-    DATAGRAM_BYTES_MAX, Datagram, HANDSHAKE_BYTES, HEADER_BYTES, Handshake, Header, Kind,
+    DATAGRAM_BYTES_MAX, Datagram, DatagramKind, HANDSHAKE_BYTES, HEADER_BYTES, Handshake, Header,
     PAYLOAD_BYTES_MAX,
 };
 pub use dial::{Dial, DialStep, HANDSHAKE_NS};

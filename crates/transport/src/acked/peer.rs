@@ -5,7 +5,7 @@
 //! - A datagram that is not acknowledged in time is sent again, at growing intervals.
 //! - Both sides show that they live, and a side that is silent is given up.
 
-use crate::acked::datagram::{HEADER_BYTES, Header, Kind, PAYLOAD_BYTES_MAX};
+use crate::acked::datagram::{DatagramKind, HEADER_BYTES, Header, PAYLOAD_BYTES_MAX};
 use crate::acked::receive::{Arrival, ReceiveWindow, ReceivedBytes};
 use crate::acked::round_trip::RoundTrip;
 use crate::acked::send::{SendWindow, WINDOW_DATAGRAMS};
@@ -171,7 +171,7 @@ impl Peer {
         let read = self.received.read(into);
         let window = WINDOW_DATAGRAMS as u16;
         if self.told_room < window / 4 && self.received.room() >= window / 2 && self.end.is_none() {
-            self.send_bare(Kind::Ack, now_ns, send);
+            self.send_bare(DatagramKind::Ack, now_ns, send);
         }
         read
     }
@@ -192,8 +192,8 @@ impl Peer {
         self.heard_ns = now_ns;
         self.acknowledge(header, now_ns);
         match header.kind {
-            Kind::Data => self.receive_data(header, payload, now_ns, send),
-            Kind::Reset => self.end = Some(EndReason::Reset),
+            DatagramKind::Data => self.receive_data(header, payload, now_ns, send),
+            DatagramKind::Reset => self.end = Some(EndReason::Reset),
             _ => {}
         }
         if self.end.is_none() {
@@ -228,7 +228,7 @@ impl Peer {
             self.retransmit_at_ns = now_ns + self.round_trip.retransmit_ns();
         }
         if now_ns >= self.ack_due_ns.min(self.said_ns + KEEP_ALIVE_NS) {
-            self.send_bare(Kind::Ack, now_ns, send);
+            self.send_bare(DatagramKind::Ack, now_ns, send);
         }
     }
 
@@ -276,7 +276,7 @@ impl Peer {
             arrival == Arrival::Next && !self.received.has_gap() && self.unacknowledged < ACK_EVERY;
         match waits {
             true => self.ack_due_ns = self.ack_due_ns.min(now_ns + ACK_DELAY_NS),
-            false => self.send_bare(Kind::Ack, now_ns, send),
+            false => self.send_bare(DatagramKind::Ack, now_ns, send),
         }
     }
 
@@ -311,7 +311,7 @@ impl Peer {
 
     #[inline]
     fn transmit(&mut self, sequence: u64, now_ns: u64, send: &mut impl FnMut(&[u8])) {
-        let header = self.header(Kind::Data, sequence);
+        let header = self.header(DatagramKind::Data, sequence);
         let (sent, datagram) = self.sent.of(sequence);
         sent.sent_ns = now_ns;
         Header { ends: sent.ends, ..header }.seal(datagram);
@@ -322,7 +322,7 @@ impl Peer {
         self.said(now_ns);
     }
 
-    fn send_bare(&mut self, kind: Kind, now_ns: u64, send: &mut impl FnMut(&[u8])) {
+    fn send_bare(&mut self, kind: DatagramKind, now_ns: u64, send: &mut impl FnMut(&[u8])) {
         let mut datagram = [0; HEADER_BYTES];
         self.header(kind, 0).seal(&mut datagram);
         send(&datagram);
@@ -330,7 +330,7 @@ impl Peer {
     }
 
     #[inline]
-    fn header(&mut self, kind: Kind, sequence: u64) -> Header {
+    fn header(&mut self, kind: DatagramKind, sequence: u64) -> Header {
         let room = self.received.room();
         self.told_room = room;
         Header {
@@ -352,6 +352,6 @@ impl Peer {
     #[cold]
     fn give_up(&mut self, why: EndReason, now_ns: u64, send: &mut impl FnMut(&[u8])) {
         self.end = Some(why);
-        self.send_bare(Kind::Reset, now_ns, send);
+        self.send_bare(DatagramKind::Reset, now_ns, send);
     }
 }

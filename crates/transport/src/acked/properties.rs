@@ -2,7 +2,7 @@
 //! Proptest and the fuzz target `acked` hold both.
 
 use super::{
-    DATAGRAM_BYTES_MAX, Datagram, Dial, DialStep, HEADER_BYTES, Header, Heard, Kind,
+    DATAGRAM_BYTES_MAX, Datagram, DatagramKind, Dial, DialStep, HEADER_BYTES, Header, Heard,
     PAYLOAD_BYTES_MAX, Peer, ReceivedBytes, Table, WINDOW_DATAGRAMS,
 };
 use std::net::SocketAddr;
@@ -70,7 +70,8 @@ pub fn liar(data: &[u8]) {
     for chunk in data.chunks_exact(8) {
         let [kind, flags, room, sequence, ack, length, time, act] = *chunk else { continue };
         let header = Header {
-            kind: [Kind::Data, Kind::Ack, Kind::Data, Kind::Reset][usize::from(kind % 4)],
+            kind: [DatagramKind::Data, DatagramKind::Ack, DatagramKind::Data, DatagramKind::Reset]
+                [usize::from(kind % 4)],
             ends: flags & 1 == 1,
             gap: flags & 2 == 2,
             room: u16::from(room) << (flags >> 4),

@@ -7,7 +7,7 @@ pub const WINDOW_DATAGRAMS: usize = 64;
 
 /// A datagram that may have to be sent again.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Sent {
+pub(super) struct SentDatagram {
     /// With its header.
     length: usize,
     pub ends: bool,
@@ -20,7 +20,7 @@ pub(super) struct Sent {
 }
 
 pub(super) struct SendWindow {
-    sent: Box<[Sent]>,
+    sent: Box<[SentDatagram]>,
     datagrams: Box<[u8]>,
     /// Number of the first datagram that is not acknowledged.
     pub first: u64,
@@ -37,7 +37,7 @@ fn slot_of(sequence: u64) -> usize {
 impl SendWindow {
     pub fn new() -> SendWindow {
         SendWindow {
-            sent: vec![Sent::default(); WINDOW_DATAGRAMS].into(),
+            sent: vec![SentDatagram::default(); WINDOW_DATAGRAMS].into(),
             // Not zeros: those would be pages that the first datagrams fault in.
             datagrams: vec![1; WINDOW_DATAGRAMS * DATAGRAM_BYTES_MAX].into(),
             first: 0,
@@ -64,7 +64,7 @@ impl SendWindow {
     pub fn push(&mut self, payload: &[u8], ends: bool) -> u64 {
         let (sequence, length) = (self.next, HEADER_BYTES + payload.len());
         let index = slot_of(sequence);
-        self.sent[index] = Sent { length, ends, sent_ns: 0, again: 0, resent: false };
+        self.sent[index] = SentDatagram { length, ends, sent_ns: 0, again: 0, resent: false };
         let datagram = &mut self.datagrams[index * DATAGRAM_BYTES_MAX..][..length];
         datagram[HEADER_BYTES..].copy_from_slice(payload);
         self.next += 1;
@@ -73,7 +73,7 @@ impl SendWindow {
 
     /// A datagram that is not acknowledged, and its bytes.
     #[inline]
-    pub fn of(&mut self, sequence: u64) -> (&mut Sent, &mut [u8]) {
+    pub fn of(&mut self, sequence: u64) -> (&mut SentDatagram, &mut [u8]) {
         let index = slot_of(sequence);
         let sent = &mut self.sent[index];
         let datagram = &mut self.datagrams[index * DATAGRAM_BYTES_MAX..][..sent.length];
@@ -83,7 +83,7 @@ impl SendWindow {
     /// All before `ack`, which is at most [`next`](SendWindow::next), have arrived, and there is
     /// room for `room` more. Gives the last new one.
     #[inline]
-    pub fn acknowledge(&mut self, ack: u64, room: u16) -> Option<Sent> {
+    pub fn acknowledge(&mut self, ack: u64, room: u16) -> Option<SentDatagram> {
         self.limit = self.limit.max(ack + u64::from(room));
         if ack <= self.first {
             return None;

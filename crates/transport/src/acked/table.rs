@@ -3,7 +3,7 @@
 //! The table keeps nothing of an address that has not returned its cookie, and sends nothing longer
 //! than its question there.
 
-use crate::acked::datagram::{Datagram, Handshake, Kind};
+use crate::acked::datagram::{Datagram, DatagramKind, Handshake};
 use crate::acked::peer::Peer;
 use crate::cookie::{Challenges, Cookie, NoRandomNumbers, random_number};
 use std::net::SocketAddr;
@@ -231,18 +231,19 @@ impl Table {
         send: &mut impl FnMut(&[u8], SocketAddr),
     ) -> Heard {
         let Some(challenges) = &mut self.challenges else { return Heard::Nothing };
-        if from.port() == 0 || !matches!(message.kind, Kind::Hello | Kind::Connect) {
+        if from.port() == 0 || !matches!(message.kind, DatagramKind::Hello | DatagramKind::Connect)
+        {
             self.counts.malformed += 1;
             return Heard::Nothing;
         }
-        let is_confirmed =
-            message.kind == Kind::Connect && challenges.is_good(&message.cookie, from, now_ns);
+        let is_confirmed = message.kind == DatagramKind::Connect
+            && challenges.is_good(&message.cookie, from, now_ns);
         if !is_confirmed {
-            self.counts.bad_cookies += u64::from(message.kind == Kind::Connect);
+            self.counts.bad_cookies += u64::from(message.kind == DatagramKind::Connect);
             match challenges.give(from, now_ns) {
                 Some(cookie) => {
                     self.counts.challenged += 1;
-                    let answer = Handshake::new(Kind::Challenge, message.token, cookie);
+                    let answer = Handshake::new(DatagramKind::Challenge, message.token, cookie);
                     send(&answer.encode(), from);
                 }
                 None => self.counts.unchallenged += 1,
@@ -268,7 +269,7 @@ impl Table {
         }
         let (Some(place), Ok(random)) = (self.free_place(), random_number()) else {
             self.counts.full += 1;
-            send(&Handshake::new(Kind::Full, token, Cookie::default()).encode(), from);
+            send(&Handshake::new(DatagramKind::Full, token, Cookie::default()).encode(), from);
             return Heard::Nothing;
         };
         let connection = ((random >> PLACE_BITS) << PLACE_BITS) | place as u64;
@@ -281,6 +282,6 @@ impl Table {
 }
 
 fn accepted(token: u64, connection: u64) -> [u8; crate::acked::HANDSHAKE_BYTES] {
-    let answer = Handshake::new(Kind::Accepted, token, Cookie::default());
+    let answer = Handshake::new(DatagramKind::Accepted, token, Cookie::default());
     Handshake { connection, ..answer }.encode()
 }

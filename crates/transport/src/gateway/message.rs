@@ -3,7 +3,7 @@
 //!
 //! | bytes | little endian |
 //! |---|---|
-//! | 0..8 | value, see [`Kind`] |
+//! | 0..8 | value, see [`LinkKind`] |
 //! | 8..12 | stream, as the gateway numbers it |
 //! | 12 | kind |
 //! | 13..16 | zero |
@@ -26,7 +26,7 @@ pub const WINDOW_BYTES: usize = 64 * 1024;
 /// The kind of a message. After `Remove` the gateway says nothing more about that stream, and only
 /// then reuses its number. So everything before the next `Opened` belongs to the removed stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LinkKind {
     /// Gateway: a connection was accepted.
     Opened = 1,
     /// Gateway: bytes came; the value is the read's stamp, ns.
@@ -45,21 +45,21 @@ pub(crate) enum Kind {
     Remove = 8,
 }
 
-const KINDS: [Kind; 8] = [
-    Kind::Opened,
-    Kind::Received,
-    Kind::Ended,
-    Kind::Written,
-    Kind::NotAccepted,
-    Kind::Write,
-    Kind::Shutdown,
-    Kind::Remove,
+const KINDS: [LinkKind; 8] = [
+    LinkKind::Opened,
+    LinkKind::Received,
+    LinkKind::Ended,
+    LinkKind::Written,
+    LinkKind::NotAccepted,
+    LinkKind::Write,
+    LinkKind::Shutdown,
+    LinkKind::Remove,
 ];
 
 /// The head before the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    pub kind: Kind,
+    pub kind: LinkKind,
     pub stream: StreamId,
     pub value: u64,
 }

@@ -15,7 +15,9 @@ use crate::connection::Connection;
 use crate::gateway::end::{End, FEW, Stream};
 use crate::gateway::hold::{HoldOnEntry, Holder};
 use crate::gateway::link::{Handover, Link, PATIENCE, least_busy, told};
-use crate::gateway::message::{BYTES_MAX, HEAD_BYTES, Head, Kind, MESSAGE_BYTES_MAX, WINDOW_BYTES};
+use crate::gateway::message::{
+    BYTES_MAX, HEAD_BYTES, Head, LinkKind, MESSAGE_BYTES_MAX, WINDOW_BYTES,
+};
 use crate::streams::{Ready, StreamId, StreamRead, Streams, Write};
 
 /// Messages without a stream's bytes that are taken from a gateway before the next one's turn.
@@ -158,7 +160,7 @@ impl Gateways {
         let Head { kind, stream: number, value } = head;
         let known = self.ends[gateway].numbers.get(number.index()).copied().flatten();
         match (kind, known) {
-            (Kind::Received, Some(id)) => {
+            (LinkKind::Received, Some(id)) => {
                 let end = &mut self.ends[gateway];
                 end.held.stream = Some(id);
                 (end.held.stamp_ns, end.held.is_released) = (value, false);
@@ -170,7 +172,7 @@ impl Gateways {
                 }
                 return Some(true);
             }
-            (Kind::Written, Some(id)) => {
+            (LinkKind::Written, Some(id)) => {
                 if let Some(stream) = self.stream(id) {
                     stream.window = (stream.window + value as usize).min(WINDOW_BYTES);
                     if stream.watched {
@@ -178,15 +180,15 @@ impl Gateways {
                     }
                 }
             }
-            (Kind::Ended, Some(id)) => {
+            (LinkKind::Ended, Some(id)) => {
                 if let Some(stream) = self.stream(id) {
                     stream.ended = Some(value as i32);
                     ready.push(Ready::Readable(id));
                 }
             }
             // The stream was removed here, and not yet at the gateway.
-            (Kind::Received | Kind::Written | Kind::Ended, None) => {}
-            (Kind::Opened, None) => {
+            (LinkKind::Received | LinkKind::Written | LinkKind::Ended, None) => {}
+            (LinkKind::Opened, None) => {
                 if let Some(number) = self.ends[gateway].announced(number) {
                     let id = self.take_in(gateway, number);
                     self.ends[gateway].name(number, id);
@@ -194,7 +196,7 @@ impl Gateways {
                     ready.push(Ready::Incoming);
                 }
             }
-            (Kind::NotAccepted, _) => {
+            (LinkKind::NotAccepted, _) => {
                 self.incoming.push_back(Err(io::Error::from_raw_os_error(value as i32)));
                 ready.push(Ready::Incoming);
             }
@@ -269,7 +271,7 @@ impl Gateways {
         Ok(())
     }
 
-    fn say(&mut self, id: StreamId, kind: Kind) {
+    fn say(&mut self, id: StreamId, kind: LinkKind) {
         let Some(&mut Stream { gateway, number, .. }) = self.stream(id) else { return };
         let end = &mut self.ends[gateway];
         end.unsaid.push_back(Head { kind, stream: number, value: 0 });
@@ -293,13 +295,13 @@ impl Streams for Gateways {
     }
 
     fn remove(&mut self, id: StreamId) {
-        self.say(id, Kind::Remove);
+        self.say(id, LinkKind::Remove);
         let Some(stream) = self.streams.get_mut(id.index()).and_then(Option::take) else { return };
         self.ends[stream.gateway].forget(stream.number, id);
     }
 
     fn shutdown(&mut self, id: StreamId) {
-        self.say(id, Kind::Shutdown);
+        self.say(id, LinkKind::Shutdown);
     }
 
     fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
@@ -365,7 +367,7 @@ impl Streams for Gateways {
             return Write::Failed(io::Error::from_raw_os_error(errno));
         }
         let end = &mut self.ends[stream.gateway];
-        let head = Head { kind: Kind::Write, stream: stream.number, value: 0 }.encode();
+        let head = Head { kind: LinkKind::Write, stream: stream.number, value: 0 }.encode();
         self.message[..HEAD_BYTES].copy_from_slice(&head);
         let stamp_ns = self.clock.now_ns();
         let wanted = from.len().min(stream.window);

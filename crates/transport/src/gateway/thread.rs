@@ -17,7 +17,7 @@ use ipc::ring::{Consumer, Producer};
 
 use crate::connection::Connection;
 use crate::gateway::link::{GivenBy, GivenTo, Handover, Link, least_busy};
-use crate::gateway::message::{BYTES_MAX, HEAD_BYTES, Head, Kind, WINDOW_BYTES};
+use crate::gateway::message::{BYTES_MAX, HEAD_BYTES, Head, LinkKind, WINDOW_BYTES};
 use crate::streams::{Ready, Sockets, StreamId, StreamRead, Write};
 
 /// Most bytes of one read: a client's burst, or what the exchange's own buffers take at once.
@@ -35,7 +35,7 @@ const FULL_RING_REST: Duration = Duration::from_micros(50);
 
 /// State of one stream.
 #[derive(Default)]
-struct Lane {
+struct GatewayLane {
     open: bool,
     /// Answers that the socket has not taken.
     out: Vec<u8>,
@@ -70,7 +70,7 @@ pub(crate) struct Gateway {
     given: GivenBy,
     /// Where each gateway is given what was accepted.
     deals: Vec<GivenTo>,
-    lanes: Vec<Lane>,
+    lanes: Vec<GatewayLane>,
     dirty: Vec<StreamId>,
     ready: Vec<Ready>,
     buffer: Box<[u8]>,
@@ -188,7 +188,7 @@ impl Gateway {
     /// Sends what waits, as far as there is room: first the bytes read, then everything else.
     fn send_on(&mut self) {
         while let Some(UnsentPart { stream, stamp_ns, start, end }) = &mut self.unsent {
-            let head = Head { kind: Kind::Received, stream: *stream, value: *stamp_ns };
+            let head = Head { kind: LinkKind::Received, stream: *stream, value: *stamp_ns };
             // Over the last bytes of the part before, which has been sent.
             self.buffer[*start - HEAD_BYTES..*start].copy_from_slice(&head.encode());
             let part_end = (*end).min(*start + BYTES_MAX);
@@ -210,7 +210,7 @@ impl Gateway {
         }
     }
 
-    fn tell(&mut self, kind: Kind, stream: StreamId, value: u64) {
+    fn tell(&mut self, kind: LinkKind, stream: StreamId, value: u64) {
         self.untold.push_back(Head { kind, stream, value });
         self.send_on();
     }
@@ -237,7 +237,7 @@ impl Gateway {
 
     fn end(&mut self, id: StreamId, errno: u64) {
         self.lanes[id.index()].ended = true;
-        self.tell(Kind::Ended, id, errno);
+        self.tell(LinkKind::Ended, id, errno);
     }
 
     /// Takes what the exchange's thread has sent and writes it; whether there was anything.
@@ -290,7 +290,7 @@ impl Gateway {
         }
         if lane.written >= WRITTEN_TOLD_BYTES {
             let written = std::mem::take(&mut lane.written);
-            self.tell(Kind::Written, id, written);
+            self.tell(LinkKind::Written, id, written);
         }
     }
 
@@ -308,12 +308,12 @@ impl Gateway {
                     let _ = outcome.send(self.streams.listen(listener));
                 }
                 Handover::Accepted(stream) => match self.accepted(stream) {
-                    Ok(id) => self.tell(Kind::Opened, id, 0),
-                    Err(error) => self.tell(Kind::NotAccepted, StreamId(0), number(&error)),
+                    Ok(id) => self.tell(LinkKind::Opened, id, 0),
+                    Err(error) => self.tell(LinkKind::NotAccepted, StreamId(0), number(&error)),
                 },
                 Handover::Added(connection, outcome) => {
                     let added = self.added(connection);
-                    added.iter().for_each(|id| self.tell(Kind::Opened, *id, 0));
+                    added.iter().for_each(|id| self.tell(LinkKind::Opened, *id, 0));
                     let _ = outcome.send(added);
                 }
             }
@@ -343,7 +343,7 @@ impl Gateway {
             return added;
         };
         while self.lanes.len() <= id.index() {
-            self.lanes.push(Lane::new());
+            self.lanes.push(GatewayLane::new());
         }
         self.lanes[id.index()].reset();
         self.links[self.index].set_peer(id, peer);
@@ -364,7 +364,7 @@ impl Gateway {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.tell(Kind::NotAccepted, StreamId(0), number(&error));
+                    self.tell(LinkKind::NotAccepted, StreamId(0), number(&error));
                     break;
                 }
             }
@@ -373,28 +373,28 @@ impl Gateway {
     }
 }
 
-impl Lane {
-    fn new() -> Lane {
-        Lane { out: Vec::with_capacity(WINDOW_BYTES), ..Lane::default() }
+impl GatewayLane {
+    fn new() -> GatewayLane {
+        GatewayLane { out: Vec::with_capacity(WINDOW_BYTES), ..GatewayLane::default() }
     }
 
     /// For the next stream of this number; the buffer stays.
     fn reset(&mut self) {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
-        *self = Lane { open: true, out, ..Lane::default() };
+        *self = GatewayLane { open: true, out, ..GatewayLane::default() };
     }
 }
 
 /// Notes what a message of the exchange's thread asks for; `None` if it makes no sense.
-fn take(lanes: &mut [Lane], dirty: &mut Vec<StreamId>, message: &[u8]) -> Option<()> {
+fn take(lanes: &mut [GatewayLane], dirty: &mut Vec<StreamId>, message: &[u8]) -> Option<()> {
     let (Head { kind, stream, .. }, bytes) = Head::decode(message)?;
     let lane = lanes.get_mut(stream.index()).filter(|lane| lane.open)?;
     match kind {
-        Kind::Write if lane.broken => {}
-        Kind::Write => lane.out.extend_from_slice(bytes),
-        Kind::Shutdown => lane.shutdown = true,
-        Kind::Remove => lane.removed = true,
+        LinkKind::Write if lane.broken => {}
+        LinkKind::Write => lane.out.extend_from_slice(bytes),
+        LinkKind::Shutdown => lane.shutdown = true,
+        LinkKind::Remove => lane.removed = true,
         _ => return None,
     }
     if !lane.dirty {

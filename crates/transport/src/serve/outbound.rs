@@ -32,7 +32,7 @@ impl Default for Bounds {
 /// Answers on their way out, a buffer a connection.
 #[derive(Default)]
 pub struct Outbound {
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<OutboundLane>,
     /// Lanes with something to do since the last flush.
     pub(crate) dirty: Vec<StreamId>,
     /// Answers appended now may not leave before this is released.
@@ -49,7 +49,7 @@ pub struct Outbound {
 }
 
 #[derive(Default)]
-pub(crate) struct Lane {
+pub(crate) struct OutboundLane {
     bytes: Vec<u8>,
     /// Bytes at the front that have left. They are removed once they are half of all, so that a
     /// long answer is not moved at each write.
@@ -167,7 +167,7 @@ impl Outbound {
     /// Bytes that wait for this connection: what was appended and has not been written.
     #[inline]
     pub fn waiting_bytes(&self, id: StreamId) -> usize {
-        self.lanes.get(id.index()).map_or(0, Lane::waiting_bytes)
+        self.lanes.get(id.index()).map_or(0, OutboundLane::waiting_bytes)
     }
 
     /// Makes room for a connection. [`serve`] does it for those it accepts; a test that drives a
@@ -175,7 +175,7 @@ impl Outbound {
     pub fn open(&mut self, id: StreamId) {
         while self.lanes.len() <= id.index() {
             let bytes = Vec::with_capacity(LANE_BYTES);
-            self.lanes.push(Lane { bytes, ..Lane::default() });
+            self.lanes.push(OutboundLane { bytes, ..OutboundLane::default() });
         }
         let lane = &mut self.lanes[id.index()];
         lane.state = State::Open;
@@ -230,7 +230,7 @@ impl Outbound {
     }
 }
 
-impl Lane {
+impl OutboundLane {
     /// The bytes that may leave.
     #[inline]
     pub fn free(&self) -> &[u8] {
@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn who_takes_something_is_not_stuck() {
-        let mut lane = Lane { bytes: vec![0; 100], ..Lane::default() };
+        let mut lane = OutboundLane { bytes: vec![0; 100], ..OutboundLane::default() };
         assert!(!lane.is_stuck(100, 5, 0), "not past the limit");
         lane.bytes.resize(200, 0);
         assert!(!lane.is_stuck(100, 5, 1) && !lane.is_stuck(100, 5, 5));

@@ -45,12 +45,12 @@ struct InjectedStreams {
     /// `u64::MAX`: never.
     next_stall_ns: u64,
     drop_every: u64,
-    lanes: Vec<Lane>,
+    lanes: Vec<InjectLane>,
 }
 
 /// Writes to one stream.
 #[derive(Clone, Copy, Default)]
-struct Lane {
+struct InjectLane {
     /// Writes that began with a message since the last one that vanished.
     writes: u64,
     /// The latest write was taken in part: the next one begins inside a message.
@@ -82,9 +82,9 @@ impl InjectedStreams {
 
     fn begin(&mut self, id: StreamId) {
         if self.lanes.len() <= id.index() {
-            self.lanes.resize(id.index() + 1, Lane::default());
+            self.lanes.resize(id.index() + 1, InjectLane::default());
         }
-        self.lanes[id.index()] = Lane::default();
+        self.lanes[id.index()] = InjectLane::default();
     }
 
     /// Whether the next write of this stream vanishes. Callers write everything they have, which

@@ -25,11 +25,11 @@ struct StampedStreams {
     streams: Box<dyn Streams>,
     clock: Clock,
     spins: bool,
-    lanes: Vec<Option<Lane>>,
+    lanes: Vec<Option<StampedLane>>,
 }
 
 /// One stream, and its chosen message.
-struct Lane {
+struct StampedLane {
     /// The same socket as in the set.
     socket: TcpStream,
     is_datagrams: bool,
@@ -45,8 +45,8 @@ struct Lane {
     control: Control,
 }
 
-impl Lane {
-    fn new(socket: TcpStream) -> io::Result<Lane> {
+impl StampedLane {
+    fn new(socket: TcpStream) -> io::Result<StampedLane> {
         stamps::ask(&socket, false).map_err(|why| {
             let text = format!(
                 "the kernel does not stamp here (SO_TIMESTAMPING: {why}); a sandbox may forbid it: \
@@ -54,7 +54,7 @@ impl Lane {
             );
             io::Error::new(why.kind(), text)
         })?;
-        Ok(Lane {
+        Ok(StampedLane {
             is_datagrams: sockopt::socket_type(&socket)? == SocketType::DGRAM,
             socket,
             sent: 0,
@@ -83,14 +83,14 @@ impl Lane {
 }
 
 impl StampedStreams {
-    fn keep(&mut self, id: StreamId, lane: Option<Lane>) {
+    fn keep(&mut self, id: StreamId, lane: Option<StampedLane>) {
         while self.lanes.len() <= id.index() {
             self.lanes.push(None);
         }
         self.lanes[id.index()] = lane;
     }
 
-    fn lane(&mut self, id: StreamId) -> Option<&mut Lane> {
+    fn lane(&mut self, id: StreamId) -> Option<&mut StampedLane> {
         self.lanes.get_mut(id.index())?.as_mut()
     }
 }
@@ -98,7 +98,7 @@ impl StampedStreams {
 impl Streams for StampedStreams {
     fn add(&mut self, connection: Connection) -> io::Result<StreamId> {
         // Before anything is written: the kernel counts a stream's bytes from here.
-        let lane = Lane::new(connection.socket.try_clone()?)?;
+        let lane = StampedLane::new(connection.socket.try_clone()?)?;
         let id = self.streams.add(connection)?;
         self.keep(id, Some(lane));
         Ok(id)

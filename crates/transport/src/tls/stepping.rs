@@ -3,7 +3,7 @@
 use super::accept::{Acceptor, answer_in_plain_text};
 use super::error::{HandshakeError, Reason};
 use super::handshake::{Handshake, Progress};
-use super::streams::{Lane, TlsStreams};
+use super::streams::{TlsLane, TlsStreams};
 use crate::streams::{StreamId, StreamRead, Streams, Write};
 use std::net::SocketAddr;
 
@@ -106,26 +106,26 @@ impl Shaking {
 impl<S: Streams + ?Sized> TlsStreams<S> {
     /// A connection that came by the listener.
     pub(super) fn begin(&mut self, id: StreamId) {
-        let Some(acceptor) = &self.acceptor else { return self.set(id, Lane::Plain) };
+        let Some(acceptor) = &self.acceptor else { return self.set(id, TlsLane::Plain) };
         let deadline_ns = self.clock.now_ns() + acceptor.patience_ns();
         let peer = self.inner.peer(id);
         match acceptor.begin() {
             Ok(handshake) => {
                 let shaking = Shaking::new(handshake, deadline_ns, peer);
-                self.set(id, Lane::Handshake(Box::new(shaking)));
+                self.set(id, TlsLane::Handshake(Box::new(shaking)));
                 self.deadlines.push_back((id, deadline_ns));
             }
             Err(error) => {
                 acceptor.failed(peer, &error);
                 // It is vacant: its first read fails.
-                self.set(id, Lane::Vacant);
+                self.set(id, TlsLane::Vacant);
             }
         }
     }
 
     pub(super) fn shaking(&mut self, id: StreamId) -> Option<&mut Shaking> {
         match self.lanes.get_mut(id.index()) {
-            Some(Lane::Handshake(shaking)) => Some(shaking),
+            Some(TlsLane::Handshake(shaking)) => Some(shaking),
             _ => None,
         }
     }
@@ -144,7 +144,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
             Err(error) => {
                 acceptor.failed(peer, &error);
                 // The code above ends it: a second failure of the same stream is not counted.
-                self.set(id, Lane::Vacant);
+                self.set(id, TlsLane::Vacant);
                 StreamRead::Failed(error.into())
             }
         }
@@ -153,8 +153,10 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
     /// Whether the handshake is done.
     fn try_step(&mut self, id: StreamId, acceptor: &Acceptor) -> Result<bool, HandshakeError> {
         let TlsStreams { inner, lanes, buffer, clock, steps, .. } = self;
-        let Some(lane @ Lane::Handshake(_)) = lanes.get_mut(id.index()) else { return Ok(false) };
-        let Lane::Handshake(shaking) = lane else { return Ok(false) };
+        let Some(lane @ TlsLane::Handshake(_)) = lanes.get_mut(id.index()) else {
+            return Ok(false);
+        };
+        let TlsLane::Handshake(shaking) = lane else { return Ok(false) };
         if std::mem::take(&mut shaking.queued) {
             steps.retain(|queued| *queued != id);
         }
@@ -164,12 +166,12 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
                 false => Ok(false),
             };
         }
-        if let Lane::Handshake(shaking) = std::mem::replace(lane, Lane::Vacant) {
+        if let TlsLane::Handshake(shaking) = std::mem::replace(lane, TlsLane::Vacant) {
             let watched = shaking.watched;
             let mut session = shaking.handshake.finish()?;
             // The read that brought the last of it may have brought the first request, too.
             session.stamp_ns = clock.now_ns();
-            *lane = Lane::Secure(Box::new(session));
+            *lane = TlsLane::Secure(Box::new(session));
             if watched {
                 watch(&mut **inner, id, true)?;
             }

@@ -36,7 +36,7 @@ pub fn dialling(streams: Box<dyn Streams>, connector: Connector, clock: Clock) -
     Box::new(TlsStreams { connector: Some(connector), ..plain })
 }
 
-pub(super) enum Lane {
+pub(super) enum TlsLane {
     Vacant,
     Plain,
     Handshake(Box<Shaking>),
@@ -49,7 +49,7 @@ pub(crate) struct TlsStreams<S: ?Sized> {
     /// For the connections that the set dials by itself.
     connector: Option<Connector>,
     pub(super) clock: Clock,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) lanes: Vec<TlsLane>,
     /// Handshakes that go on with the next reads, one a wait.
     pub(super) steps: VecDeque<StreamId>,
     /// All handshakes with their deadlines, the earliest first. Those that are over stay until
@@ -78,18 +78,18 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         }
     }
 
-    pub(super) fn set(&mut self, id: StreamId, lane: Lane) {
+    pub(super) fn set(&mut self, id: StreamId, lane: TlsLane) {
         while self.lanes.len() <= id.index() {
-            self.lanes.push(Lane::Vacant);
+            self.lanes.push(TlsLane::Vacant);
         }
         self.lanes[id.index()] = lane;
     }
 
     /// A connection whose handshake is over, or that has none.
     fn connected(&mut self, id: StreamId, session: Option<Box<Session>>) {
-        let Some(session) = session else { return self.set(id, Lane::Plain) };
+        let Some(session) = session else { return self.set(id, TlsLane::Plain) };
         let has_more = session.has_more();
-        self.set(id, Lane::Secure(session));
+        self.set(id, TlsLane::Secure(session));
         if has_more {
             self.list(id, true);
         }
@@ -120,7 +120,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
                 Ready::Incoming => StreamId(u32::MAX),
             };
             match self.lanes.get_mut(id.index()) {
-                Some(Lane::Handshake(shaking)) => {
+                Some(TlsLane::Handshake(shaking)) => {
                     if !std::mem::replace(&mut shaking.queued, true) {
                         self.steps.push_back(id);
                     }
@@ -156,7 +156,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
 
     #[inline]
     pub(super) fn read_secure(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
-        let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) else {
+        let Some(TlsLane::Secure(session)) = self.lanes.get_mut(id.index()) else {
             return StreamRead::Empty;
         };
         match session.read_through(into, |space| self.inner.read(id, space)) {
@@ -174,7 +174,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
 
     /// Puts a secure stream on the list of those with more here, or takes it off.
     fn list(&mut self, id: StreamId, has_more: bool) {
-        if let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) {
+        if let Some(TlsLane::Secure(session)) = self.lanes.get_mut(id.index()) {
             session.listed = has_more;
         }
         match has_more {
@@ -185,7 +185,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
 
     #[inline]
     fn write_secure(&mut self, id: StreamId, from: &[u8]) -> Write {
-        let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) else {
+        let Some(TlsLane::Secure(session)) = self.lanes.get_mut(id.index()) else {
             return Write::Failed(io::ErrorKind::NotConnected.into());
         };
         let is_chosen = std::mem::take(&mut session.stamps_next);
@@ -217,7 +217,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
     /// A session that can't go on: the peer is told why, if it may be.
     #[cold]
     fn broken(&mut self, id: StreamId, error: RecordError) -> io::Error {
-        if let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) {
+        if let Some(TlsLane::Secure(session)) = self.lanes.get_mut(id.index()) {
             session.complain(&error);
             self.send_last(id);
         }
@@ -226,7 +226,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
 
     /// Sends the rest, as far as the kernel takes it now.
     fn send_last(&mut self, id: StreamId) {
-        if let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index())
+        if let Some(TlsLane::Secure(session)) = self.lanes.get_mut(id.index())
             && !session.out().is_empty()
             && let Write::Bytes { n, .. } = self.inner.write(id, session.out())
         {
@@ -246,7 +246,7 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
     fn dial(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
         let id = self.inner.dial(peer)?;
         let Some(connector) = &self.connector else {
-            self.set(id, Lane::Plain);
+            self.set(id, TlsLane::Plain);
             return Ok(id);
         };
         let (streams, clock) = (&mut *self.inner, self.clock);
@@ -272,18 +272,18 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
 
     fn remove(&mut self, id: StreamId) {
         if let Some(lane) = self.lanes.get_mut(id.index()) {
-            if let Lane::Secure(session) = lane {
+            if let TlsLane::Secure(session) = lane {
                 session.close();
                 self.send_last(id);
             }
-            self.lanes[id.index()] = Lane::Vacant;
+            self.lanes[id.index()] = TlsLane::Vacant;
         }
         self.readable.retain(|readable| *readable != id);
         self.inner.remove(id);
     }
 
     fn shutdown(&mut self, id: StreamId) {
-        if let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) {
+        if let Some(TlsLane::Secure(session)) = self.lanes.get_mut(id.index()) {
             session.close();
             self.send_last(id);
         }
@@ -325,10 +325,10 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
     fn read(&mut self, id: StreamId, into: &mut [u8]) -> StreamRead {
         debug_assert!(!into.is_empty());
         match self.lanes.get(id.index()) {
-            Some(Lane::Secure(_)) => self.read_secure(id, into),
-            Some(Lane::Plain) => self.inner.read(id, into),
-            Some(Lane::Handshake(_)) => self.step(id, into),
-            Some(Lane::Vacant) | None => StreamRead::Failed(io::ErrorKind::NotConnected.into()),
+            Some(TlsLane::Secure(_)) => self.read_secure(id, into),
+            Some(TlsLane::Plain) => self.inner.read(id, into),
+            Some(TlsLane::Handshake(_)) => self.step(id, into),
+            Some(TlsLane::Vacant) | None => StreamRead::Failed(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -336,11 +336,11 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
     fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
         debug_assert!(!from.is_empty());
         match self.lanes.get(id.index()) {
-            Some(Lane::Secure(_)) => self.write_secure(id, from),
-            Some(Lane::Plain) => self.inner.write(id, from),
+            Some(TlsLane::Secure(_)) => self.write_secure(id, from),
+            Some(TlsLane::Plain) => self.inner.write(id, from),
             // Nothing is taken yet.
-            Some(Lane::Handshake(_)) => Write::Bytes { n: 0, stamp_ns: self.clock.now_ns() },
-            Some(Lane::Vacant) | None => Write::Failed(io::ErrorKind::NotConnected.into()),
+            Some(TlsLane::Handshake(_)) => Write::Bytes { n: 0, stamp_ns: self.clock.now_ns() },
+            Some(TlsLane::Vacant) | None => Write::Failed(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -359,7 +359,7 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
 
     fn stamp_next_write(&mut self, id: StreamId) {
         match self.lanes.get_mut(id.index()) {
-            Some(Lane::Secure(session)) => session.stamps_next = true,
+            Some(TlsLane::Secure(session)) => session.stamps_next = true,
             _ => self.inner.stamp_next_write(id),
         }
     }
@@ -368,7 +368,7 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
     fn stamps(&mut self, id: StreamId) -> KernelStamps {
         let stamps = self.inner.stamps(id);
         match self.lanes.get(id.index()) {
-            Some(Lane::Secure(session)) if !session.ends_read() => stamps.without_answer(),
+            Some(TlsLane::Secure(session)) if !session.ends_read() => stamps.without_answer(),
             _ => stamps,
         }
     }

@@ -88,20 +88,20 @@ pub fn decode_client<'a>(
     message: &'a [u8],
     codes: &'a [String],
 ) -> Result<ClientMessage<'a>, ClientMessageError> {
-    let mut known = Known { sequence: None, client_id: None };
+    let mut known = KnownFields { sequence: None, client_id: None };
     decode(message, codes, &mut known).map_err(|why| {
-        let Known { sequence, client_id } = known;
+        let KnownFields { sequence, client_id } = known;
         ClientMessageError { sequence, client_id, why }
     })
 }
 
 /// The fields of a message that were read before a fault.
-struct Known {
+struct KnownFields {
     sequence: Option<NonZeroU64>,
     client_id: Option<ClientId>,
 }
 
-impl Known {
+impl KnownFields {
     #[inline]
     fn sequence(&mut self, take: &mut Take<'_>) -> Result<u64, MessageError> {
         let sequence = take.u64()?;
@@ -121,7 +121,7 @@ impl Known {
 fn decode<'a>(
     message: &'a [u8],
     codes: &'a [String],
-    known: &mut Known,
+    known: &mut KnownFields,
 ) -> Result<ClientMessage<'a>, MessageError> {
     let mut take = Take::new(message)?;
     let code = |number: u16| -> Result<Cow<'a, str>, MessageError> {
@@ -172,7 +172,7 @@ fn decode<'a>(
 fn new_order<'a>(
     take: &mut Take<'a>,
     code: impl Fn(u16) -> Result<Cow<'a, str>, MessageError>,
-    known: &mut Known,
+    known: &mut KnownFields,
 ) -> Result<CreateOrder<'a>, MessageError> {
     let client_id = known.client_id(take)?;
     let instrument_code = code(take.u16()?)?;
@@ -207,7 +207,7 @@ fn new_order<'a>(
 fn mass_cancel<'a>(
     take: &mut Take<'a>,
     code: impl Fn(u16) -> Result<Cow<'a, str>, MessageError>,
-    known: &mut Known,
+    known: &mut KnownFields,
 ) -> Result<MassCancel<'a>, MessageError> {
     let client_id = take.client_id()?;
     known.client_id = client_id;

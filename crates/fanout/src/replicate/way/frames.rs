@@ -4,9 +4,9 @@
 use super::Ways;
 use crate::replicate::Counts;
 use crate::subscribers::Subscribers;
-use bypass::broadcast::{Content, Prepared};
+use bypass::broadcast::{Content, ReceiverHeaders};
 use bypass::{
-    BypassError, Datagrams, Device, Forwarded, PortOptions, Protocol, RealDevice, ZeroCopy,
+    BypassError, DatagramFrame, Datagrams, Device, PortOptions, Protocol, RealDevice, ZeroCopy,
 };
 use plan::backend::{AF_XDP_IN_PLACE, Backend, DPDK, Queue};
 use std::fmt;
@@ -22,13 +22,13 @@ pub(crate) struct FrameCopier {
     /// Whether datagrams that frames don't bring reach the kernel's socket.
     pub(crate) leaves_rest: bool,
     /// By subscriber; `None`: it is not known where its host is.
-    prepared: Vec<Option<Prepared>>,
+    prepared: Vec<Option<ReceiverHeaders>>,
 }
 
 /// A received datagram that is sent on in its frame.
 pub(crate) struct InPlace<'a, 'b, 'c> {
-    datagram: &'a mut Forwarded<'b, 'c>,
-    prepared: &'a [Option<Prepared>],
+    datagram: &'a mut DatagramFrame<'b, 'c>,
+    prepared: &'a [Option<ReceiverHeaders>],
 }
 
 impl InPlace<'_, '_, '_> {
@@ -56,7 +56,7 @@ impl InPlace<'_, '_, '_> {
     fn to<'a>(
         &'a mut self,
         index: u32,
-        send: impl FnOnce(&mut Forwarded<'_, '_>, &'a Prepared) -> io::Result<()>,
+        send: impl FnOnce(&mut DatagramFrame<'_, '_>, &'a ReceiverHeaders) -> io::Result<()>,
     ) -> io::Result<()> {
         match &self.prepared[index as usize] {
             Some(prepared) => send(self.datagram, prepared),
@@ -95,7 +95,8 @@ impl FrameCopier {
         self.ways.follow(subscribers)?;
         let header = |address| self.ways.paths.header(address);
         let all = subscribers.all().iter();
-        self.prepared = all.map(|one| header(one.address).map(|it| Prepared::new(&it))).collect();
+        self.prepared =
+            all.map(|one| header(one.address).map(|it| ReceiverHeaders::new(&it))).collect();
         Ok(())
     }
 

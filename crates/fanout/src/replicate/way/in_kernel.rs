@@ -4,7 +4,7 @@ use super::Ways;
 use crate::replicate::Counts;
 use crate::subscribers::Subscribers;
 use bypass::BypassError;
-use bypass::broadcast::{Broadcast, Place, Prepared};
+use bypass::broadcast::{Broadcast, Place, ReceiverHeaders};
 use bypass::frame::Header;
 use std::collections::HashMap;
 use std::fmt;
@@ -57,7 +57,7 @@ impl InKernel {
             let address = one.address;
             let Some(header) = wanted.get(&address) else { continue };
             if !self.places.contains_key(&address) {
-                let place = self.broadcast.enter(&Prepared::new(header))?;
+                let place = self.broadcast.enter(&ReceiverHeaders::new(header))?;
                 self.places.insert(address, (place, *header));
             }
         }

@@ -35,7 +35,7 @@ pub(super) struct Entry {
 
 /// A change that the book has taken.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Applied {
+pub(super) struct BookChange {
     entry: Entry,
     /// How many prices of its side are better, at most [`MARKET_DEPTH_MAX`].
     better: usize,
@@ -59,7 +59,7 @@ impl Book {
     }
 
     /// Takes the amount that is now at a price; `None` if nothing was there before either.
-    pub fn apply(&mut self, side: Side, price: Decimal, amount: Decimal) -> Option<Applied> {
+    pub fn apply(&mut self, side: Side, price: Decimal, amount: Decimal) -> Option<BookChange> {
         let levels = match side {
             Side::Buy => &mut self.bids,
             Side::Sell => &mut self.asks,
@@ -74,13 +74,13 @@ impl Book {
         let is_better = |at: Decimal| if side == Side::Buy { at > price } else { at < price };
         let best = self.levels(side).take(MARKET_DEPTH_MAX);
         let better = best.take_while(|(at, _)| is_better(*at)).count();
-        Some(Applied { entry: Entry { action, side, price, amount }, better })
+        Some(BookChange { entry: Entry { action, side, price, amount }, better })
     }
 
     /// The entries of a change for a client that sees the best `depth` prices of each side. Another
     /// price leaves or enters its view when one inside of it appears or disappears.
-    pub fn seen(&self, applied: &Applied, depth: usize) -> impl Iterator<Item = Entry> {
-        let Applied { entry, better } = *applied;
+    pub fn seen(&self, applied: &BookChange, depth: usize) -> impl Iterator<Item = Entry> {
+        let BookChange { entry, better } = *applied;
         let other = match entry.action {
             _ if better >= depth => None,
             Action::Change => None,

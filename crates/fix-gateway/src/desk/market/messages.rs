@@ -1,7 +1,7 @@
 //! Messages of market data: snapshots, increments, rejects.
 
-use super::book::{Action, Applied, Book, Entry};
-use super::request::{Kind, Rejection};
+use super::book::{Action, Book, BookChange, Entry};
+use super::request::{Rejection, SubscriptionKind};
 use super::state::{Market, Subscription, of};
 use crate::desk::number::put_decimal;
 use crate::desk::state::Desk;
@@ -32,7 +32,7 @@ impl Subscription {
     }
 
     /// The book has changed.
-    pub(super) fn changed(&mut self, book: &Book, applied: &Applied) {
+    pub(super) fn changed(&mut self, book: &Book, applied: &BookChange) {
         if self.is_stale {
             return;
         }
@@ -44,7 +44,7 @@ impl Subscription {
             if !is_wanted {
                 continue;
             }
-            if self.kind == (Kind::Updates { refreshes: true }) {
+            if self.kind == (SubscriptionKind::Updates { refreshes: true }) {
                 self.is_stale = true;
                 return;
             }
@@ -130,7 +130,7 @@ impl Desk {
             session.send_once("W", now, to_client, |body| one.put_snapshot(body, book))?;
             (one.has_begun, one.is_stale) = (true, false);
         }
-        subscriptions.retain(|one| !(one.has_begun && one.kind == Kind::Snapshot));
+        subscriptions.retain(|one| !(one.has_begun && one.kind == SubscriptionKind::Snapshot));
         Ok(())
     }
 

@@ -18,7 +18,8 @@ use super::state::Desk;
 use book::Book;
 use fix::session::Now;
 use request::{
-    DUPLICATE_ID, Kind, MarketDataRequest, NO_ROOM, Rejection, SUBSCRIPTIONS_MAX, no_room,
+    DUPLICATE_ID, MarketDataRequest, NO_ROOM, Rejection, SUBSCRIPTIONS_MAX, SubscriptionKind,
+    no_room,
 };
 use state::{BOOK, Market, Subscription, of};
 use std::io;
@@ -49,7 +50,7 @@ impl Desk {
         let MarketDataRequest { id, kind, depth, types, is_stamped, symbols } = request;
         let market = &mut self.market;
         let is_known = market.subscriptions.iter().any(|one| one.id == id);
-        if kind == Kind::End {
+        if kind == SubscriptionKind::End {
             if !is_known {
                 return Err((None, format!("no subscription has MDReqID (262) {id}")));
             }

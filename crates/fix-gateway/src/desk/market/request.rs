@@ -10,7 +10,7 @@ pub(crate) const SUBSCRIPTIONS_MAX: usize = 256;
 
 /// The kind of a request: SubscriptionRequestType (263).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SubscriptionKind {
     /// One snapshot.
     Snapshot,
     /// A snapshot, then what changes; or a whole snapshot at each change.
@@ -32,7 +32,7 @@ pub(super) struct Types {
 pub(crate) struct MarketDataRequest {
     /// MDReqID (262).
     pub(super) id: String,
-    pub(super) kind: Kind,
+    pub(super) kind: SubscriptionKind,
     /// Prices of each side.
     pub(super) depth: usize,
     pub(super) types: Types,
@@ -82,17 +82,17 @@ fn read(
     let has = |entry_type: &[u8]| of_tag(269).any(|value| value == entry_type);
     let types = Types { bids: has(b"0"), asks: has(b"1"), trades: has(b"2") };
     let kind = match (message.get(263), message.get(265)) {
-        (Some(b"2"), _) => Kind::End,
-        (Some(b"1"), Some(b"0")) => Kind::Updates { refreshes: true },
-        (Some(b"1"), Some(_)) => Kind::Updates { refreshes: false },
+        (Some(b"2"), _) => SubscriptionKind::End,
+        (Some(b"1"), Some(b"0")) => SubscriptionKind::Updates { refreshes: true },
+        (Some(b"1"), Some(_)) => SubscriptionKind::Updates { refreshes: false },
         (Some(b"1"), None) => {
             let why = "SubscriptionRequestType (263) 1 needs MDUpdateType (265)";
             return Err((BAD_UPDATE_TYPE, why.to_owned()));
         }
-        _ => Kind::Snapshot,
+        _ => SubscriptionKind::Snapshot,
     };
     let is_stamped = message.is_set(tag::TICK_STAMPS);
-    if is_stamped && kind != (Kind::Updates { refreshes: false }) {
+    if is_stamped && kind != (SubscriptionKind::Updates { refreshes: false }) {
         let why = "TickStamps (8016) needs SubscriptionRequestType (263) 1 and MDUpdateType (265) \
                    1: increments carry them";
         return Err((BAD_UPDATE_TYPE, why.to_owned()));
@@ -115,7 +115,7 @@ fn read(
     let mut symbols: Vec<String> = Vec::new();
     for symbol in of_tag(55) {
         let symbol = String::from_utf8_lossy(symbol).into_owned();
-        if kind != Kind::End && !securities.has(&symbol) {
+        if kind != SubscriptionKind::End && !securities.has(&symbol) {
             return Err((UNKNOWN_SYMBOL, format!("unknown Symbol (55) {symbol}")));
         }
         if !symbols.contains(&symbol) {

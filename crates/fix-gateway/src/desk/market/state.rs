@@ -1,7 +1,7 @@
 //! The market data that a client follows.
 
 use super::book::Book;
-use super::request::{Kind, Types};
+use super::request::{SubscriptionKind, Types};
 use crate::link::put_frame;
 use std::collections::{HashMap, VecDeque};
 use wire::request::{Channel, encode_subscribe};
@@ -27,7 +27,7 @@ pub(super) struct Subscription {
     /// MDReqID (262).
     pub(super) id: String,
     pub(super) symbol: String,
-    pub(super) kind: Kind,
+    pub(super) kind: SubscriptionKind,
     pub(super) depth: usize,
     pub(super) types: Types,
     /// Whether the last increment of a tick carries the exchange's stamps.

@@ -4,7 +4,7 @@
 
 use fix::dictionary::Dictionary;
 use fix::encode::{Body, seal};
-use fix::frame::{self, Framed};
+use fix::frame::{self, NextFrame};
 use fix::hot::Report;
 use fix::message::{Message, split};
 use fix::session::{Event, Now, Role, Session, Settings};
@@ -23,12 +23,12 @@ pub fn tag_value(stream: &[u8]) {
     let (mut at, mut fields) = (0, Vec::new());
     loop {
         match frame::next(&stream[at..]) {
-            Framed::Incomplete => break,
-            Framed::Garbled { bytes, .. } => {
+            NextFrame::Incomplete => break,
+            NextFrame::Garbled { bytes, .. } => {
                 assert!(bytes > 0 && at + bytes <= stream.len());
                 at += bytes;
             }
-            Framed::Message { bytes, begin_string } => {
+            NextFrame::Message { bytes, begin_string } => {
                 at += bytes.len();
                 if split(bytes, |tag| dictionary.data_of(tag), &mut fields).is_ok() {
                     made_of_its_fields(bytes, begin_string, Message::new(bytes, &fields));
@@ -146,7 +146,7 @@ fn feed(session: &mut Session<MemoryStore>, mut bytes: &[u8], now: Now, out: &mu
 fn is_whole(mut out: &[u8]) {
     let mut fields = Vec::new();
     while !out.is_empty() {
-        let Framed::Message { bytes, .. } = frame::next(out) else { panic!("not a message") };
+        let NextFrame::Message { bytes, .. } = frame::next(out) else { panic!("not a message") };
         split(bytes, |tag| dictionary().data_of(tag), &mut fields).expect("fields");
         out = &out[bytes.len()..];
     }

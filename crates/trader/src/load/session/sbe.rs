@@ -25,7 +25,7 @@ const CLIENT_ID_AT: usize = SEQUENCE_AT + size_of::<u64>();
 pub(crate) struct Sbe {
     first_token: u64,
     /// By connection, each of which has the account of the same number.
-    lanes: Vec<Lane>,
+    lanes: Vec<SbeLane>,
     /// The order without its id.
     order: CreateOrder<'static>,
     replies: Replies,
@@ -33,7 +33,7 @@ pub(crate) struct Sbe {
 
 /// One connection and its session.
 #[derive(Default)]
-struct Lane {
+struct SbeLane {
     inbound: Inbound,
     /// Codes of the instruments by number.
     codes: Vec<String>,
@@ -65,7 +65,7 @@ impl Sbe {
         let order = CreateOrder::limit(load.instrument.clone(), nobody, side, price, amount);
         Sbe {
             first_token: load.first_token,
-            lanes: (0..load.connections).map(|_| Lane::default()).collect(),
+            lanes: (0..load.connections).map(|_| SbeLane::default()).collect(),
             order,
             replies: Replies { client_ids: ClientIds::new(nonce()), complaint: None },
         }
@@ -123,7 +123,7 @@ impl OrderProtocol for Sbe {
 
     #[inline]
     fn next(&mut self, lane: usize, _: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
-        let Lane { inbound, codes, .. } = &mut self.lanes[lane];
+        let SbeLane { inbound, codes, .. } = &mut self.lanes[lane];
         let taken = inbound.take_by(whole).map_err(|fault| fault.to_string())?;
         let Some((frame, first_byte_ns)) = taken else { return Ok(None) };
         // Reports name the account; the load doesn't look at it.
@@ -165,7 +165,7 @@ fn whole(bytes: &[u8]) -> Result<Option<usize>, wire::sbe::FrameFault> {
     Ok(split(bytes)?.map(|(_, frame_bytes)| frame_bytes))
 }
 
-impl Lane {
+impl SbeLane {
     /// Begins a session, and learns the instruments.
     fn log_on(&mut self, stream: &mut dyn Blocking, token: &str) -> io::Result<()> {
         let (mut out, cancel_on_disconnect) = (Vec::new(), false);

@@ -8,7 +8,7 @@ use crate::session::standing;
 use crate::session::web::{STEP_PATIENCE, WebSession, nonce};
 use crate::strategy::OrderIntent;
 use crate::tick::clock_source;
-use crate::tick::session::{Join, Joined, OrderSession, Request, StampedReply};
+use crate::tick::session::{Join, JoinedSession, OrderSession, Request, StampedReply};
 use feed::RecoveryRequest;
 use std::borrow::Cow;
 use std::io;
@@ -253,7 +253,7 @@ impl OrderSession for ExchangeSession {
         });
     }
 
-    fn join(&mut self, join: &Join<'_>) -> io::Result<Joined> {
+    fn join(&mut self, join: &Join<'_>) -> io::Result<JoinedSession> {
         let Join { plan, target, feed, orders } = *join;
         let dialler = Dialler::new(target, plan.tls.as_ref()).map_err(io::Error::other)?;
         let mut stream = dialler.patient_for(PATIENCE).connect()?;
@@ -271,7 +271,7 @@ impl OrderSession for ExchangeSession {
         self.web.patience = STEP_PATIENCE;
         let clock = clock_source::of_this_machine(&*self.describe(&mut stream)?);
         self.subscribe(&mut stream, Some(feed), 0)?;
-        Ok(Joined { stream, standings, clock })
+        Ok(JoinedSession { stream, standings, clock })
     }
 
     fn space(&mut self) -> &mut [u8] {

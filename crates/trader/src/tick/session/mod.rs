@@ -7,7 +7,7 @@ pub(super) mod raw;
 use crate::session::codec::{ExecutionReport, OrderEvent, Reply};
 use crate::session::standing::Standing;
 use crate::strategy::OrderIntent;
-use crate::strategy::own_orders::{OwnOrder, Pending};
+use crate::strategy::own_orders::{OwnOrder, PendingRequest};
 use clock::Clock;
 use feed::RecoveryRequest;
 use plan::process::ticks::TickPlan;
@@ -24,13 +24,14 @@ impl ExecutionReport {
     pub(crate) fn answers(&self, order: &OwnOrder) -> Option<bool> {
         match (order.pending?, self.event) {
             (_, OrderEvent::Rejected) => Some(false),
-            (Pending::Amend { .. }, OrderEvent::Amended) => Some(true),
-            (Pending::New, OrderEvent::Filled { .. } | OrderEvent::Done(DoneStatus::Filled)) => {
-                self.stamps.map(|_| true)
-            }
-            (Pending::New, OrderEvent::Booked { .. } | OrderEvent::Done(_)) => Some(true),
-            (Pending::Cancel, OrderEvent::Done(DoneStatus::Filled)) => None,
-            (Pending::Cancel, OrderEvent::Done(_)) => self.stamps.map(|_| true),
+            (PendingRequest::Amend { .. }, OrderEvent::Amended) => Some(true),
+            (
+                PendingRequest::New,
+                OrderEvent::Filled { .. } | OrderEvent::Done(DoneStatus::Filled),
+            ) => self.stamps.map(|_| true),
+            (PendingRequest::New, OrderEvent::Booked { .. } | OrderEvent::Done(_)) => Some(true),
+            (PendingRequest::Cancel, OrderEvent::Done(DoneStatus::Filled)) => None,
+            (PendingRequest::Cancel, OrderEvent::Done(_)) => self.stamps.map(|_| true),
             _ => None,
         }
     }
@@ -58,7 +59,7 @@ pub(crate) struct Join<'a> {
 }
 
 /// A connection to that exchange, logged on and subscribed.
-pub(crate) struct Joined {
+pub(crate) struct JoinedSession {
     pub(crate) stream: Connection,
     /// The state of each order there.
     pub(crate) standings: Vec<Standing>,
@@ -86,7 +87,7 @@ pub(crate) trait OrderSession {
     ///
     /// # Errors
     /// If that one does not answer as it should, or this session can't change.
-    fn join(&mut self, _join: &Join<'_>) -> io::Result<Joined> {
+    fn join(&mut self, _join: &Join<'_>) -> io::Result<JoinedSession> {
         Err(io::Error::other("this session has one exchange"))
     }
 
@@ -121,7 +122,7 @@ mod tests {
     fn each_message_is_answered_by_its_own_kind() {
         let mut orders = OwnOrders::default();
         let number = orders.enter(Side::Buy, 100, 5, true).unwrap();
-        let moved = Pending::Amend { price_ticks: 99, quantity_lots: 5 };
+        let moved = PendingRequest::Amend { price_ticks: 99, quantity_lots: 5 };
         let mut answers = |pending, event, stamps| {
             orders.living(number)?.pending = pending;
             ExecutionReport { number, event, stamps }.answers(orders.at(number))
@@ -131,18 +132,18 @@ mod tests {
         let (closed, traded) =
             (OrderEvent::Done(DoneStatus::Closed), OrderEvent::Done(DoneStatus::Filled));
         for (pending, event, stamps, expected) in [
-            (Pending::New, booked, STAMPS, Some(true)),
-            (Pending::New, filled, STAMPS, Some(true)),
-            (Pending::New, closed, STAMPS, Some(true)),
+            (PendingRequest::New, booked, STAMPS, Some(true)),
+            (PendingRequest::New, filled, STAMPS, Some(true)),
+            (PendingRequest::New, closed, STAMPS, Some(true)),
             (moved, OrderEvent::Amended, STAMPS, Some(true)),
             (moved, booked, STAMPS, None),
             (moved, filled, STAMPS, None),
             // The session closed, or its own side met it; the amendment's rejection follows.
             (moved, closed, None, None),
             (moved, traded, None, None),
-            (Pending::Cancel, closed, STAMPS, Some(true)),
-            (Pending::Cancel, closed, None, None),
-            (Pending::Cancel, filled, None, None),
+            (PendingRequest::Cancel, closed, STAMPS, Some(true)),
+            (PendingRequest::Cancel, closed, None, None),
+            (PendingRequest::Cancel, filled, None, None),
             (moved, OrderEvent::Rejected, STAMPS, Some(false)),
         ] {
             assert_eq!(answers(Some(pending), event, stamps), expected, "{pending:?} {event:?}");

@@ -51,17 +51,17 @@ fn a_client_that_returns_its_cookie_gets_one_connection() {
         let Some(Datagram::Handshake(challenge)) = Datagram::decode(&challenge[0]) else {
             panic!()
         };
-        let question = Handshake::new(Kind::Connect, 5, challenge.cookie).encode();
+        let question = Handshake::new(DatagramKind::Connect, 5, challenge.cookie).encode();
         say(&mut table, &question, address(1), SECOND)
     };
     assert_eq!(again, Heard::Nothing);
     let Some(Datagram::Handshake(answer)) = Datagram::decode(&answers[0]) else { panic!() };
-    assert_eq!((answer.kind, answer.connection), (Kind::Accepted, connection));
+    assert_eq!((answer.kind, answer.connection), (DatagramKind::Accepted, connection));
     assert_eq!(table.counts().accepted, 1);
 }
 
 fn hello(token: u64) -> [u8; HANDSHAKE_BYTES] {
-    Handshake::new(Kind::Hello, token, Cookie::default()).encode()
+    Handshake::new(DatagramKind::Hello, token, Cookie::default()).encode()
 }
 
 /// An attacker writes a victim's address into its datagrams.
@@ -74,7 +74,7 @@ fn nothing_longer_than_its_question_goes_to_an_address_without_a_cookie() {
     let with = |kind, cookie| Handshake::new(kind, 1, cookie).encode().to_vec();
     let mut data = vec![0; 100];
     let header = Header {
-        kind: Kind::Data,
+        kind: DatagramKind::Data,
         ends: false,
         gap: false,
         room: 64,
@@ -85,10 +85,10 @@ fn nothing_longer_than_its_question_goes_to_an_address_without_a_cookie() {
     header.seal(&mut data);
     let forged = [
         hello(1).to_vec(),
-        with(Kind::Connect, own.cookie),
-        with(Kind::Connect, Cookie([1; COOKIE_BYTES])),
-        with(Kind::Challenge, own.cookie),
-        with(Kind::Full, Cookie::default()),
+        with(DatagramKind::Connect, own.cookie),
+        with(DatagramKind::Connect, Cookie([1; COOKIE_BYTES])),
+        with(DatagramKind::Challenge, own.cookie),
+        with(DatagramKind::Full, Cookie::default()),
         data,
         Vec::new(),
         vec![0xFF; DATAGRAM_BYTES_MAX + 1],
@@ -111,7 +111,7 @@ fn a_forged_reset_ends_nothing() {
     let reset = |connection| {
         let mut bytes = vec![0; HEADER_BYTES];
         let header = Header {
-            kind: Kind::Reset,
+            kind: DatagramKind::Reset,
             ends: false,
             gap: false,
             room: 0,

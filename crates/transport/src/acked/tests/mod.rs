@@ -148,7 +148,7 @@ fn a_sender_is_told_when_the_window_is_full_and_goes_on_when_it_is_read() {
 fn a_datagram_that_makes_no_sense_changes_nothing() {
     let mut peer = Peer::new(3, 0);
     let header = Header {
-        kind: Kind::Data,
+        kind: DatagramKind::Data,
         ends: false,
         gap: true,
         room: u16::MAX,

@@ -40,7 +40,7 @@ pub(super) fn over(source: DeviceSource, clock: Clock) -> Connections {
 }
 
 /// One connection.
-struct Lane {
+struct BelowLane {
     connection: ConnectionId,
     peer: SocketAddrV4,
     readable: bool,
@@ -52,7 +52,7 @@ pub(super) struct Connections {
     clock: Clock,
     /// Opened by the first call that says on which address.
     stack: Option<(Ipv4Addr, TcpStack<AnyDevice>)>,
-    lanes: Vec<Option<Lane>>,
+    lanes: Vec<Option<BelowLane>>,
 }
 
 impl Connections {
@@ -79,7 +79,7 @@ impl Connections {
 
     /// A stream's stack and lane.
     #[inline]
-    fn lane(&mut self, id: StreamId) -> io::Result<(&mut TcpStack<AnyDevice>, &mut Lane)> {
+    fn lane(&mut self, id: StreamId) -> io::Result<(&mut TcpStack<AnyDevice>, &mut BelowLane)> {
         let lane = self.lanes.get_mut(id.index()).and_then(Option::as_mut);
         match (&mut self.stack, lane) {
             (Some((_, stack)), Some(lane)) => Ok((stack, lane)),
@@ -88,7 +88,7 @@ impl Connections {
     }
 
     fn add_lane(&mut self, connection: ConnectionId, peer: SocketAddrV4) -> StreamId {
-        let lane = Lane { connection, peer, readable: true, writable: false };
+        let lane = BelowLane { connection, peer, readable: true, writable: false };
         let index = match self.lanes.iter().position(Option::is_none) {
             Some(index) => index,
             None => {

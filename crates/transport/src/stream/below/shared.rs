@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone)]
 pub struct SharedDevice {
     kind: DeviceKind,
-    opened: Arc<Mutex<Option<Opened>>>,
+    opened: Arc<Mutex<Option<OpenDevice>>>,
 }
 
-struct Opened {
+struct OpenDevice {
     interface: u32,
     address: Ipv4Addr,
     /// The parts of TCP and of UDP; `None`: taken.
@@ -64,7 +64,7 @@ impl SharedDevice {
             Some(opened) => opened,
             none => {
                 let parts = share(self.kind.open_on(&interface)?).map(Some);
-                none.insert(Opened { interface: interface.index, address, parts })
+                none.insert(OpenDevice { interface: interface.index, address, parts })
             }
         };
         if opened.interface != interface.index {

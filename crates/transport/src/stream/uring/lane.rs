@@ -36,7 +36,7 @@ enum End {
 }
 
 #[derive(Default)]
-pub(super) struct Lane {
+pub(super) struct UringLane {
     pub socket: Option<TcpStream>,
     pub receive: Request,
     pub poll: Request,
@@ -57,7 +57,7 @@ pub(super) struct Lane {
     told: bool,
 }
 
-impl Lane {
+impl UringLane {
     /// Takes a new socket.
     pub fn open(&mut self, socket: TcpStream) {
         self.socket = Some(socket);

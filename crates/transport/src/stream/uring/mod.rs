@@ -23,7 +23,7 @@ use crate::connection::Connection;
 use crate::stream::socket::{ACCEPT_AGAIN_NS, prepare, wake_on_time, would_block};
 use crate::streams::{BELL, Ready, Sockets, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
-use lane::{Lane, Request};
+use lane::{Request, UringLane};
 use ring::{Completion, Ring};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
@@ -86,7 +86,7 @@ struct Uring {
     clock: Clock,
     spins: bool,
     ring: Ring,
-    lanes: Vec<Lane>,
+    lanes: Vec<UringLane>,
     listener: Option<TcpListener>,
     /// When it is to be polled again after a failed accept.
     accept_again_ns: Option<u64>,
@@ -314,10 +314,10 @@ impl Streams for Uring {
         prepare(&stream)?;
         // io_uring waits by itself; on a socket that does not block its requests give up at once.
         stream.set_nonblocking(false)?;
-        let index = match self.lanes.iter().position(Lane::is_vacant) {
+        let index = match self.lanes.iter().position(UringLane::is_vacant) {
             Some(index) => index,
             None => {
-                self.lanes.push(Lane::default());
+                self.lanes.push(UringLane::default());
                 // Each stream has at most two requests and is found at most once for each.
                 self.queued.reserve(2 * self.lanes.len());
                 self.unread.reserve(self.lanes.len());

@@ -47,7 +47,7 @@ pub(crate) struct Fix {
     dictionary: Arc<Dictionary>,
     order: OrderFields,
     /// By connection, each of which has the account of the same number.
-    lanes: Vec<Lane>,
+    lanes: Vec<FixLane>,
     replies: Replies,
 }
 
@@ -61,7 +61,7 @@ struct OrderFields {
 
 /// One connection and its session.
 #[derive(Default)]
-struct Lane {
+struct FixLane {
     inbound: Inbound,
     /// Once it has logged on.
     session: Option<LoggedOn>,
@@ -98,7 +98,7 @@ impl Fix {
             keys,
             dictionary: Arc::new(Dictionary::tickpath()),
             order,
-            lanes: (0..load.connections).map(|_| Lane::default()).collect(),
+            lanes: (0..load.connections).map(|_| FixLane::default()).collect(),
             replies: Replies { client_ids: ClientIds::new(nonce()), complaint: None },
         })
     }
@@ -168,7 +168,7 @@ impl OrderProtocol for Fix {
     #[inline]
     fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
         let times = self.times;
-        let Lane { inbound, session } = &mut self.lanes[lane];
+        let FixLane { inbound, session } = &mut self.lanes[lane];
         let mut is_garbled = false;
         let whole = |bytes: &[u8]| {
             whole_or(bytes, |length, _| {
