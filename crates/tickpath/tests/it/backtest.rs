@@ -1,9 +1,10 @@
 //! `tickpath report --export hftbacktest` and `nautilus-trader`, read by the packages themselves.
 
+use crate::support::python::python_with;
 use crate::support::*;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use testing::Need;
 
 const SERIES: &str = "rust.order.service";
 
@@ -23,20 +24,16 @@ fn exported(directory: &Path) -> (String, Vec<u8>) {
 /// Each order of a backtest takes a latency of the archive, and the run's log has it.
 #[test]
 fn hftbacktest_reads_the_latencies_of_a_run() {
-    let python = std::env::var("TICKPATH_HFTBACKTEST").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python).args(["-c", "import hftbacktest"]).output();
-    if !has.as_ref().is_ok_and(|has| has.status.success()) {
-        testing::skip!(
-            Hftbacktest,
-            "{python} has no package hftbacktest; TICKPATH_HFTBACKTEST names a Python that has it"
-        );
-    }
+    let Some(mut python) = python_with(Need::Hftbacktest, "hftbacktest", "TICKPATH_HFTBACKTEST")
+    else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     let (run, archive) = exported(directory.path());
     let file = directory.path().join("latency.npz");
     std::fs::write(&file, archive).unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/backtest.py");
-    let done = Command::new(&python).arg(script).arg(&file).output().unwrap();
+    let done = python.arg(script).arg(&file).output().unwrap();
     let read: Value = serde_json::from_slice(&done.stdout)
         .unwrap_or_else(|_| panic!("{}{}", text(&done.stdout), text(&done.stderr)));
     assert_eq!(read["rows"], 60);
@@ -74,19 +71,15 @@ fn nautilus_trader_takes_the_latencies_of_a_run() {
         "update_latency_nanos": order, "cancel_latency_nanos": cancel});
     assert_eq!(model, expected);
 
-    let python = std::env::var("TICKPATH_NAUTILUS_TRADER").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python).args(["-c", "import nautilus_trader"]).output();
-    if !has.as_ref().is_ok_and(|has| has.status.success()) {
-        testing::skip!(
-            NautilusTrader,
-            "{python} has no package nautilus_trader; TICKPATH_NAUTILUS_TRADER names a Python that \
-             has it"
-        );
-    }
+    let Some(mut python) =
+        python_with(Need::NautilusTrader, "nautilus_trader", "TICKPATH_NAUTILUS_TRADER")
+    else {
+        return;
+    };
     let file = directory.path().join("latency.json");
     std::fs::write(&file, done.stdout).unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/nautilus.py");
-    let done = Command::new(&python).arg(script).arg(&file).output().unwrap();
+    let done = python.arg(script).arg(&file).output().unwrap();
     let read: Value = serde_json::from_slice(&done.stdout)
         .unwrap_or_else(|_| panic!("{}{}", text(&done.stdout), text(&done.stderr)));
     let step = read["step"].as_u64().unwrap();

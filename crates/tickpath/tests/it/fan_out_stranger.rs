@@ -1,6 +1,7 @@
 //! `tickpath fan-out` between a source and receivers of the tunnel header that share no code with
 //! it: stranger.py, written from the description of that wire.
 
+use crate::support::python::has_package;
 use crate::support::*;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -45,10 +46,9 @@ fn stranger(arguments: &[&str]) -> Command {
 
 /// Whether there is a Python; counts the test as skipped if not.
 fn has_python() -> bool {
-    let tried = Command::new("python3").args(["-c", "import struct"]).output();
-    let has = tried.as_ref().is_ok_and(|done| done.status.success());
+    let has = has_package("python3", "struct");
     if !has {
-        testing::skipped(testing::Need::Python, format!("python3: {tried:?}"));
+        testing::skipped(testing::Need::Python, "no python3, or one without its own packages");
     }
     has
 }

@@ -1,6 +1,7 @@
 //! The exchange's FIX port and foreign clients: QuickFIX/J, and QuickFIX in Python.
 
 use crate::fix::{Client, Exchange, limit, password};
+use crate::support::python::python_with;
 use fix::session::Proof;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -21,14 +22,7 @@ pub fn java(program: &str) -> Option<Command> {
 
 /// A verb of the same with QuickFIX in Python; `None` after counting the test as skipped.
 pub fn python(verb: &str) -> Option<Command> {
-    let python = std::env::var("TICKPATH_QUICKFIX").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python).args(["-c", "import quickfix"]).output();
-    if !has.is_ok_and(|has| has.status.success()) {
-        let why = "{python} has no package quickfix; TICKPATH_QUICKFIX names a Python that has it";
-        testing::skipped(Need::QuickFix, why.replace("{python}", &python));
-        return None;
-    }
-    let mut command = Command::new(python);
+    let mut command = python_with(Need::QuickFix, "quickfix", "TICKPATH_QUICKFIX")?;
     command.arg(clients().join("fix/quickfix_peer.py")).arg(verb);
     Some(command)
 }

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod progress;
+pub mod python;
 pub mod websocket;
 
 use std::io::{BufRead, BufReader};
