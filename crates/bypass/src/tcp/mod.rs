@@ -189,6 +189,11 @@ impl<F: Frames> TcpStack<F> {
         }
     }
 
+    /// Whether no connection between a local port and a peer is left, not even one in TIME-WAIT.
+    pub fn is_free(&self, local_port: u16, peer: SocketAddrV4) -> bool {
+        self.existing(SocketAddrV4::new(self.address, local_port), peer).is_none()
+    }
+
     /// Opens a connection from a local port to a peer, whose hardware address must be known
     /// ([`TcpStack::resolve`]) unless it sent something before. It is open when
     /// [`TcpStack::is_connected`] says so.
@@ -197,8 +202,7 @@ impl<F: Frames> TcpStack<F> {
     /// `QuotaExceeded` if there are too many connections; `AddrInUse` if there is one between these
     /// two; `InvalidInput` if a port is zero.
     pub fn connect(&mut self, local_port: u16, peer: SocketAddrV4) -> io::Result<ConnectionId> {
-        let ends = (SocketAddrV4::new(self.address, local_port), peer);
-        if self.existing(ends.0, ends.1).is_some() {
+        if !self.is_free(local_port, peer) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
         let socket = self.free_socket().ok_or(io::ErrorKind::QuotaExceeded)?;

@@ -1,10 +1,10 @@
-//! Datagrams below the kernel, between two namespaces; needs root.
+//! Below the kernel, between two namespaces; needs root.
 
 use crate::Ending;
 use clock::{Clock, Deadline};
 use host::network::Networks;
 use std::io::{Read, Write as _};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::echo::Message;
@@ -129,5 +129,59 @@ fn a_dialogue_waits_no_longer_than_its_patience() {
         assert!(error.contains("take another backend"), "{error}");
         let Write::Failed(long) = streams.write(id, &[0; 2000]) else { panic!("no fragments") };
         assert!(long.to_string().contains("at most 1472 bytes"), "{long}");
+    });
+}
+
+/// A device keeps every port that it took, and has room for 1 024 of them: the dial after that
+/// failed, though one connection was open at a time.
+#[test]
+fn a_thousand_and_more_dials_one_after_the_other() {
+    const DIALS: usize = 1_100;
+    let networks = match Networks::create() {
+        Ok(networks) => networks,
+        Err(why) => return testing::skipped(testing::Need::Root, why),
+    };
+    let bind = || TcpListener::bind((networks.exchange().address(), 0)).unwrap();
+    let listener = networks.exchange().within(bind).unwrap();
+    let address = listener.local_addr().unwrap();
+    let clock = Clock::calibrate();
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            for _ in 0..DIALS {
+                let (stream, _) = listener.accept().unwrap();
+                // A reset, which leaves neither end in TIME-WAIT.
+                rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
+            }
+        });
+        let work = || {
+            let mut streams = transport::backend("af_xdp").unwrap().open(clock).unwrap();
+            let mut ready = Vec::new();
+            for dial in 0..DIALS {
+                let id = match streams.dial(address) {
+                    Ok(id) => id,
+                    Err(why) if dial == 0 => return Err(why.to_string()),
+                    Err(why) => panic!("dial {dial}: {why}"),
+                };
+                let deadline = Deadline::after(PATIENCE);
+                while !matches!(streams.read(id, &mut [0]), StreamRead::Failed(_)) {
+                    assert!(!deadline.left().is_zero(), "dial {dial}: no reset");
+                    ready.clear();
+                    streams.wait(0, &mut ready).unwrap();
+                }
+                streams.remove(id);
+            }
+            Ok(())
+        };
+        match networks.trader().within(work).unwrap() {
+            Ok(()) => server.join().unwrap(),
+            Err(why) => {
+                testing::skipped(testing::Need::Kernel, why);
+                // The server waits for clients that don't come.
+                for _ in 0..DIALS {
+                    let dial = || std::net::TcpStream::connect(address);
+                    drop(networks.trader().within(dial).unwrap());
+                }
+            }
+        }
     });
 }

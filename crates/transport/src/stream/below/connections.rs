@@ -14,6 +14,7 @@ use crate::streams::{Ready, Sockets, StreamId, StreamRead, Streams, Write};
 use bypass::{AnyDevice, ConnectionId, Protocol, TcpLimits, TcpStack};
 use clock::Clock;
 use plan::backend::BELOW_CONNECTIONS_MAX;
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -28,6 +29,9 @@ const LIMITS: TcpLimits = TcpLimits {
     receive_buffer_bytes: 256 * 1024,
     send_buffer_bytes: 256 * 1024,
 };
+/// Local ports of connections that are dialled. A device keeps a port for as long as it lives, so
+/// the one that was used longest ago comes again: by then its peer has forgotten it.
+const LOCAL_PORTS_MAX: usize = 2 * BELOW_CONNECTIONS_MAX;
 /// Limit on the time that a peer takes to accept a connection.
 const DIAL_NS: u64 = 5_000_000_000;
 
@@ -36,7 +40,7 @@ pub(crate) fn open(kind: DeviceKind, clock: Clock) -> io::Result<Box<dyn Sockets
 }
 
 pub(super) fn over(source: DeviceSource, clock: Clock) -> Connections {
-    Connections { source, clock, stack: None, lanes: Vec::new() }
+    Connections { source, clock, stack: None, lanes: Vec::new(), local_ports: VecDeque::new() }
 }
 
 /// One connection.
@@ -53,6 +57,8 @@ pub(super) struct Connections {
     /// Opened by the first call that says on which address.
     stack: Option<(Ipv4Addr, TcpStack<AnyDevice>)>,
     lanes: Vec<Option<BelowLane>>,
+    /// Local ports of earlier dials, the one of longest ago first.
+    local_ports: VecDeque<u16>,
 }
 
 impl Connections {
@@ -75,6 +81,20 @@ impl Connections {
             return Err(io::Error::new(ErrorKind::AddrNotAvailable, why));
         }
         Ok(stack)
+    }
+
+    /// A local port from which no connection to that peer is left.
+    fn local_port(&mut self, peer: SocketAddrV4) -> io::Result<u16> {
+        let ports = &mut self.local_ports;
+        let Some((_, stack)) = &mut self.stack else { return Err(not_connected()) };
+        let port = if ports.len() < LOCAL_PORTS_MAX {
+            stack.bind(0).map_err(io::Error::other)?.port()
+        } else {
+            let free = ports.iter().position(|port| stack.is_free(*port, peer));
+            free.and_then(|at| ports.remove(at)).ok_or(ErrorKind::AddrInUse)?
+        };
+        ports.push_back(port);
+        Ok(port)
     }
 
     /// A stream's stack and lane.
@@ -108,10 +128,11 @@ impl Streams for Connections {
 
     fn dial(&mut self, peer: SocketAddr) -> io::Result<StreamId> {
         let (peer, clock) = (v4(peer)?, self.clock);
-        let stack = self.stack_at(source_to(peer)?)?;
-        stack.resolve(*peer.ip()).map_err(io::Error::other)?;
-        let local = stack.bind(0).map_err(io::Error::other)?;
-        let connection = stack.connect(local.port(), peer)?;
+        let source = source_to(peer)?;
+        self.stack_at(source)?.resolve(*peer.ip()).map_err(io::Error::other)?;
+        let local_port = self.local_port(peer)?;
+        let stack = self.stack_at(source)?;
+        let connection = stack.connect(local_port, peer)?;
         let until_ns = clock.now_ns() + DIAL_NS;
         while !stack.is_connected(connection) {
             let now_ns = clock.now_ns();
