@@ -57,6 +57,7 @@ mod sbe_udp;
 mod second_hour;
 mod secure_replica;
 mod security;
+mod shared_account;
 mod side_by_side;
 mod stamps;
 mod standby;
