@@ -97,7 +97,8 @@ def run_instances(self: Any) -> Any:
     market = self._get_param("InstanceMarketOptions.MarketType") or "on-demand"
     if code := WORLD.no_capacity.get((kind, market)):
         raise EC2ClientError(code, f"We currently do not have sufficient {kind} capacity.")
-    _reject_wrong_zone(self, group)
+    if group is not None and group.zone_id is not None:
+        reject_wrong_zone(group, _zone(self))
     _reject_wrong_placement(self, group)
     response = _run_instances(self)
     for instance in _instances(response):
@@ -112,11 +113,9 @@ def run_instances(self: Any) -> Any:
     return response
 
 
-def _reject_wrong_zone(self: Any, group: Group | None) -> None:
-    if group is None or group.zone_id is None:
-        return
-    zone = _zone(self)
-    if zone != group.zone_id:
+def reject_wrong_zone(group: Group, zone: str) -> None:
+    """A cluster group is in the zone of its first instance."""
+    if group.zone_id not in (None, zone):
         raise EC2ClientError(
             "InvalidParameterValue",
             f"Placement group {group.id} is in {group.zone_id}, not in {zone}.",

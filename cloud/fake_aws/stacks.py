@@ -41,6 +41,9 @@ def make_instance(
         own = ec2_backends[account_id][region_name].enis.get(interface.get("NetworkInterfaceId"))
         properties = {**properties, "SubnetId": own.subnet.id if own else interface["SubnetId"]}
     group = _group(properties, account_id)
+    if group is not None:
+        subnet = ec2_backends[account_id][region_name].get_subnet(properties["SubnetId"])
+        ec2.reject_wrong_zone(group, subnet.availability_zone_id)
     stack_actions.ask_to_run(properties["InstanceType"])
     whole = {**cloudformation_json, "Properties": properties}
     made = _make(cls, resource_name, whole, account_id, region_name, **kwargs)
@@ -55,6 +58,7 @@ def make_instance(
     data = properties.get("UserData", "")  # text, or what moto made of a launch template's
     script = base64.b64decode(data) if isinstance(data, str) else data.decode()
     WORLD.set_timer(made.id, script.decode() if isinstance(script, bytes) else str(script))
+    WORLD.on_launch(made)
     return made
 
 

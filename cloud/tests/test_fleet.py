@@ -67,18 +67,18 @@ def test_the_report_has_a_line_for_every_host():
         line("d", 9, "other"), line("e", 50_000, path="gateway"),
     ]  # fmt: skip
     merged = [line("merged exchange", 20_000)]
-    said = table(lines, merged, {}).splitlines()
+    said = table(lines, merged, {}, {}).splitlines()
     names = ["host", "e", "b", "a", "d", "merged", "spread", "c", "?"]
     assert [row.split()[0] for row in said] == names
     assert "30.00 " in said[2] and "60.00?" in said[2], "its p99 does not hold"
     assert "over 2 hosts, exchange: 10.00 to 30.00 us, x 3.00" in said[6], "and not the gateway's"
     assert not said[6].endswith("?") and "FAILED: ssh: no" in said[7]
-    held = figures(lines, merged, {})
+    held = figures(lines, merged, {}, {})
     assert [host["host"] for host in held["hosts"]] == ["a", "b", "c", "d", "e"]
     assert held["hosts"][2] == {"host": "c", "path": "", "why": "ssh: no"}
     assert held["merged"][0]["pooled"]["p50"] == 20_000
     failed = [Line("merged exchange", why="no tickpath runs on this machine")]
-    assert "merged exchange          FAILED: no tickpath" in table(lines, failed, {})
+    assert "merged exchange          FAILED: no tickpath" in table(lines, failed, {}, {})
 
 
 def test_records_that_are_here_are_not_measured_again(tmp_path):
@@ -103,7 +103,7 @@ def test_records_that_are_here_are_not_measured_again(tmp_path):
 
 
 def test_a_spread_of_figures_that_do_not_hold_is_marked():
-    assert "x 3.00?" in table([line("a", 10_000), line("b", 30_000, holds_to=0.0)], [], {})
+    assert "x 3.00?" in table([line("a", 10_000), line("b", 30_000, holds_to=0.0)], [], {}, {})
 
 
 # --- five hosts, three of which have their trouble ----------------------------------------------
@@ -141,7 +141,7 @@ def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
     assert merged.figures.count == sum(by_hand.values()) == sum(g.figures.count for g in good)
     assert merged.figures.p50_ns == percentile(by_hand, 0.5)
     assert merged.figures.p99_ns == percentile(by_hand, 0.99)
-    text = table(list(lines.values()), [merged], {})
+    text = table(list(lines.values()), [merged], {}, {})
     assert all(name in text for name in (*names, "merged", "spread")) and text.count("FAILED") == 2
 
 
@@ -180,7 +180,7 @@ def test_two_traders_measure_one_exchange(hosts, tmp_path):
     assert name == "gate"
     inside = gateway["to_exchange"]["residence_ns"]
     assert inside["count"] > lines["trader-2"].figures.count
-    assert "gateway, us inside it" in table(list(lines.values()), [], fleet.gateways())
+    assert "gateway, us inside it" in table(list(lines.values()), [], fleet.gateways(), {})
     assert (lines["trader-1"].path, lines["trader-2"].path) == ("exchange", "gateway")
     # Both were ended: the next run may be with another binary.
     counts = (fleet.directory / "results/venue.exchange.txt").read_text().splitlines()
@@ -190,19 +190,21 @@ def test_two_traders_measure_one_exchange(hosts, tmp_path):
 
 @pytest.mark.root
 def test_what_a_run_left_is_removed_and_nothing_else(hosts, tmp_path):
-    """`own` had its binary before: it stays. A check removes nothing."""
+    """`own` had its binary before: it stays. A check removes nothing. `copied` has a journal."""
     launch(hosts, "copied")
     launch(hosts, "own")
     held = {name: {"ansible_host": hosts.address(name)} for name in hosts.numbers}
     held["copied"]["tickpath_fleet_binary"] = tickpath()
     held["own"]["tickpath_fleet_path"] = tickpath()
+    held["copied"]["tickpath_fleet_journal"] = str(tmp_path)
+    (tmp_path / "tickpath-journal").mkdir()
     inventory = tmp_path / "inventory.json"
     inventory.write_text(json.dumps(variables(hosts, held)))
     run = Fleet(settings(inventory, doctor=False), tmp_path / "run")
     lines = {line.host: line for line in run.measure()}
     assert all(line.figures for line in lines.values()), [line.why for line in lines.values()]
     fleet = Fleet(settings(inventory), tmp_path / "remove")
-    expected = {"copied": "binary, records", "own": "records"}
+    expected = {"copied": "binary, journal, records", "own": "records"}
     assert fleet.remove(really=False) == expected
     assert fleet.remove(really=True) == expected
     assert fleet.remove(really=True) == dict.fromkeys(expected, "nothing")

@@ -60,6 +60,7 @@ def command(*words):
         ("client", {"Way": "peering", **CLIENT}),
         ("client", {"Way": "edge-through-nat", **CLIENT}),
         ("hosts", CLIENT),
+        ("zones", {**EXCHANGE, "ThirdZone": f"{REGION}c", **SSH}),
     ],
 )
 def test_a_stack_is_made_and_destroy_leaves_nothing(account, moto, capsys, kind, asked):  # noqa: F811

@@ -93,12 +93,12 @@ def _measure(fleet: Fleet, options: argparse.Namespace) -> int:
     with live.serve(options.live, title) as shown:
         lines = fleet.measure()
         merged = fleet.merge(lines)
-        gateways = fleet.gateways()
+        ended = fleet.gateways(), fleet.copies()
         if shown is not None:
-            shown.end(live.report_of(title, table(lines, merged, gateways)))
-    held = json.dumps(figures(lines, merged, gateways), indent=1)
+            shown.end(live.report_of(title, table(lines, merged, *ended)))
+    held = json.dumps(figures(lines, merged, *ended), indent=1)
     (fleet.directory / "fleet.json").write_text(held + "\n")
-    print(held if options.json else table(lines, merged, gateways))
+    print(held if options.json else table(lines, merged, *ended))
     progress(f"figures, records, doctor's findings and the log are in {fleet.directory}")
     return DONE if any(line.figures and not line.why for line in lines) else NO_RESULT
 

@@ -13,7 +13,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from importlib import resources
@@ -76,7 +76,7 @@ class Line:
     record: Path | None = None
     figures: Series | None = None
     why: str = ""  # it is not part of the merged record
-    path: str = ""  # loopback, exchange or gateway: what lies at the other end
+    path: str = ""  # what lies at the other end: loopback, exchange, gateway-alone, …
 
 
 def load(directory: Path) -> Settings:
@@ -193,7 +193,7 @@ class Fleet:
         if not good(result) and not packed.exists():
             return Line(host, why=why(result))
         if not packed.exists():
-            return None  # an exchange: nothing is measured on it
+            return None  # an exchange or its follower: nothing is measured on it
         most = RECORD_BYTES_MAX + RECORD_BYTES_PER_SECOND_MAX * self.settings.seconds_max
         try:
             record = unpack(packed, self.directory / "records" / host, most)
@@ -205,13 +205,19 @@ class Fleet:
 
     def gateways(self) -> dict[str, dict]:
         """The last line of each gateway, by host."""
-        found = {}
+        return {host: last for host, last in self._ended() if "to_exchange" in last}
+
+    def copies(self) -> dict[str, dict]:
+        """By exchange with a follower: records, those that the follower has, and connections."""
+        counts = {host: last.get("counts", {}) for host, last in self._ended()}
+        return {host: held["replica"] for host, held in counts.items() if "replica" in held}
+
+    def _ended(self) -> Iterator[tuple[str, dict]]:
+        """The last line of each exchange, gateway and follower."""
         for file in sorted((self.directory / "results").glob("*.exchange.txt")):
             with suppress(ValueError, IndexError):  # it ended without its last line
                 last = json.loads(file.read_text().splitlines()[-1])
-                if "to_exchange" in last:
-                    found[file.name.removesuffix(".exchange.txt")] = last
-        return found
+                yield file.name.removesuffix(".exchange.txt"), last
 
     def merge(self, lines: list[Line]) -> list[Line]:
         """By tickpath: histograms, not percentiles. A line for each path of several hosts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tickpath_cloud.prices import Item
+from tickpath_cloud.tiers import zones
 from tickpath_cloud.tiers.hosts import IGMP, STATIC, TEMPLATE
 
 _WITH = {
@@ -35,6 +36,8 @@ def hosts(kind: str, asked: dict[str, str], hosts: int) -> int:
     """That a stack launches. The appliance is one of its own, and so is the hub."""
     if kind == TEMPLATE:
         return hosts + 1
+    if kind == zones.TEMPLATE:
+        return zones.count(asked)
     if kind == "way-back":
         return 0
     return 2 if asked.get("Way") == "appliance" else 1

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib import resources
+from itertools import combinations
 from textwrap import indent
 from typing import Any
 
@@ -19,7 +20,7 @@ from tickpath_cloud.money import cost, dollars, fee
 from tickpath_cloud.placement import DEDICATED, HOST
 from tickpath_cloud.prices import DEDICATED_FEE, an_hour, hourly, on_demand_price
 from tickpath_cloud.tiers import hosts as hosts_of
-from tickpath_cloud.tiers import prices
+from tickpath_cloud.tiers import prices, zones
 
 TEMPLATES = resources.files("tickpath_cloud") / "tiers" / "templates"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
@@ -76,11 +77,7 @@ def _check_networks(held: dict[str, str]) -> None:
     vpc = "Cidr" if "Cidr" in held else "VpcCidr"
     if vpc not in held:
         return
-    subnets = ["SubnetCidr"]
-    if held.get("Way") in ("edge-through-nat", "appliance"):
-        subnets.append("NatCidr")
-    if held.get("EdgeCertificate"):
-        subnets.append("SecondSubnetCidr")
+    subnets = _subnets(held)
     peers = ["PeerCidr"] if held.get("PeerVpc") else []
     if held.get("Way") in ("peering", "appliance"):
         peers.append("ExchangeCidr")
@@ -96,11 +93,21 @@ def _check_networks(held: dict[str, str]) -> None:
             raise CloudError(
                 f"{key} is {nets[key]}, which is not in {vpc}, {nets[vpc]}: add --set {key}=…"
             )
-    if len(subnets) == 2 and nets[subnets[0]].overlaps(nets[subnets[1]]):
-        raise CloudError(
-            f"{subnets[0]}, {nets[subnets[0]]}, and {subnets[1]}, {nets[subnets[1]]}, overlap: "
-            f"add --set {subnets[1]}=…"
-        )
+    for one, other in combinations(subnets, 2):
+        if nets[one].overlaps(nets[other]):
+            raise CloudError(
+                f"{one}, {nets[one]}, and {other}, {nets[other]}, overlap: add --set {other}=…"
+            )
+
+
+def _subnets(held: dict[str, str]) -> list[str]:
+    """Parameters with the networks of the subnets that the stack makes."""
+    asked = {
+        "NatCidr": held.get("Way") in ("edge-through-nat", "appliance"),
+        "SecondSubnetCidr": held.get("EdgeCertificate") or "ThirdSubnetCidr" in held,
+        "ThirdSubnetCidr": held.get("ThirdZone"),
+    }
+    return ["SubnetCidr", *(key for key, makes in asked.items() if makes)]
 
 
 def _network(key: str, text: str) -> ipaddress.IPv4Network:
@@ -150,6 +157,8 @@ class Stacks:
         if kind == hosts_of.TEMPLATE:
             hosts_of.check(hosts, held)
             notes = hosts_of.notes(hosts, held)
+        if kind == zones.TEMPLATE:
+            zones.check(held)
         return "\n".join([self._costs(kind, name, asked, budget, hosts), *notes])
 
     def _costs(
