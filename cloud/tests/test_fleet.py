@@ -10,6 +10,7 @@ import sys
 import tarfile
 import threading
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -186,6 +187,30 @@ def test_two_traders_measure_one_exchange(hosts, tmp_path):
     counts = (fleet.directory / "results/venue.exchange.txt").read_text().splitlines()
     assert json.loads(counts[-1])["orders"] > 0
     assert not commands(hosts, "venue", b"exchange") + commands(hosts, "gate", b"gateway")
+
+
+@pytest.mark.root
+def test_hosts_measure_an_address_that_is_no_host_of_the_fleet(hosts, tmp_path):
+    """As the guide says for several regions: `endpoint`, to a target outside the inventory."""
+    for name in ("target", "eu", "us"):
+        launch(hosts, name)
+    start(hosts, "target", "exchange", "--any-token", "--backend", "block",
+          "--listen", f"{hosts.address('target')}:8888")  # fmt: skip
+    held = {name: {"ansible_host": hosts.address(name)} for name in ("eu", "us")}
+    inventory = tmp_path / "inventory.json"
+    asked = variables(hosts, held)
+    asked["all"]["vars"]["tickpath_fleet_connect"] = f"{hosts.address('target')}:8888"
+    inventory.write_text(json.dumps(asked))
+    run = replace(
+        settings(inventory, binary=tickpath(), doctor=False), scenario="endpoint",
+        set=("runs=1", "seconds=1", "warm_up_seconds=0.2", "hiccup_seconds=0",
+             "endpoint.probes_per_second=100"),
+    )  # fmt: skip
+    fleet = Fleet(run, tmp_path / "run")
+    lines = fleet.measure()
+    said = (fleet.directory / "ansible.log").read_text()[-3000:]
+    assert [(line.host, line.why) for line in lines] == [("eu", ""), ("us", "")], said
+    assert all(line.figures.p50_ns > 0 and line.path == "exchange" for line in lines)
 
 
 @pytest.mark.root
