@@ -2,6 +2,7 @@
 //! the loopback device. They have no names. The kernel removes them when their creator and the last
 //! process in them have ended, so there is nothing to clean up.
 
+use crate::star::Star;
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
@@ -56,6 +57,7 @@ pub enum NetworkError {
 pub struct Networks {
     ends: [Network; 2],
     zone: Option<Network>,
+    members: Option<Star>,
 }
 
 impl Networks {
@@ -71,7 +73,7 @@ impl Networks {
             end.ip(&["link", "set", "lo", "up"])?;
             end.ip(&["route", "add", "224.0.0.0/4", "dev", DEVICE])?;
         }
-        Ok(Networks { ends, zone: None })
+        Ok(Networks { ends, zone: None, members: None })
     }
 
     /// Adds the network of another zone, which only the exchange's can reach, over a cable of its
@@ -84,6 +86,16 @@ impl Networks {
         join([self.exchange(), &zone], ZONE_DEVICE, ZONE_ADDRESSES)?;
         zone.ip(&["link", "set", "lo", "up"])?;
         Ok(Networks { zone: Some(zone), ..self })
+    }
+
+    /// Adds a network for each of `count` members of a cluster, on a bridge in the exchange's
+    /// network. Runs `ip` a few times.
+    ///
+    /// # Errors
+    /// As [`Networks::create`].
+    pub fn with_members(self, count: usize) -> Result<Networks, NetworkError> {
+        let members = Some(Star::around(self.exchange().again()?, count)?);
+        Ok(Networks { members, ..self })
     }
 
     /// Cuts the cable, or mends it. Packets to the other end are then lost without a sign, as in a
@@ -128,6 +140,11 @@ impl Networks {
     pub fn zone(&self) -> Option<&Network> {
         self.zone.as_ref()
     }
+
+    /// The members' networks, if they were added.
+    pub fn members(&self) -> Option<&Star> {
+        self.members.as_ref()
+    }
 }
 
 /// Lays a cable between two networks. Both ends get devices of that name, with these addresses.
@@ -167,6 +184,13 @@ impl Network {
         Ok(Network { namespace, address })
     }
 
+    /// The same network once more.
+    fn again(&self) -> Result<Network, NetworkError> {
+        let failed = |source| NetworkError::Kernel { what: "duplicate a descriptor", source };
+        let namespace = self.namespace.try_clone().map_err(failed)?;
+        Ok(Network { namespace, address: self.address })
+    }
+
     /// Address of its device, or of its first one.
     pub fn address(&self) -> Ipv4Addr {
         self.address
@@ -193,7 +217,7 @@ impl Network {
         format!("/proc/{}/fd/{}", std::process::id(), self.namespace.as_raw_fd())
     }
 
-    fn ip(&self, arguments: &[&str]) -> Result<(), NetworkError> {
+    pub(crate) fn ip(&self, arguments: &[&str]) -> Result<(), NetworkError> {
         let mut ip = Command::new("ip");
         ip.args(arguments).stdin(Stdio::null());
         self.run(&mut ip, &arguments.join(" "))

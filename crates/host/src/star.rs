@@ -8,10 +8,18 @@ use std::net::Ipv4Addr;
 /// network of 24 bits.
 pub const LEAVES_MAX: usize = 200;
 
-/// Leaves with one device each, and the hub with the bridge that joins them.
+/// The hub's address on its bridge.
+pub const HUB: Ipv4Addr = address(LEAVES_MAX);
+
+/// One of a network for benchmarks (RFC 2544), which no real network has.
+const fn address(number: usize) -> Ipv4Addr {
+    Ipv4Addr::new(198, 18, 0, number as u8 + 1)
+}
+
+/// Leaves with one device each, and the hub with the bridge that joins them. The hub is one of the
+/// stations.
 pub struct Star {
-    /// It keeps the bridge.
-    _hub: Network,
+    hub: Network,
     leaves: Vec<Network>,
 }
 
@@ -21,13 +29,18 @@ impl Star {
     /// # Errors
     /// As [`crate::network::Networks::create`].
     pub fn create(leaves: usize) -> Result<Star, NetworkError> {
-        // For benchmarks (RFC 2544), so that no real network has them.
-        let address = |number: usize| Ipv4Addr::new(198, 18, 0, number as u8 + 1);
-        let hub = Network::create(address(LEAVES_MAX))?;
+        Star::around(Network::create(HUB)?, leaves)
+    }
+
+    /// Makes them around a network that is there.
+    pub(crate) fn around(hub: Network, leaves: usize) -> Result<Star, NetworkError> {
         let leaves: Vec<Network> = (0..leaves.min(LEAVES_MAX))
             .map(|number| Network::create(address(number)))
             .collect::<Result<_, _>>()?;
-        let mut commands = "link add hub type bridge\nlink set hub up\n".to_owned();
+        let mut commands = format!(
+            "link set lo up\nlink add hub type bridge\naddress add {HUB}/24 dev hub\n\
+             link set hub up\n"
+        );
         for (number, leaf) in leaves.iter().enumerate() {
             let namespace = leaf.path();
             commands.push_str(&format!(
@@ -48,11 +61,74 @@ impl Star {
             let failed = |source| NetworkError::Kernel { what: "set GRO of a veth", source };
             hub.within(set)?.map_err(failed)?;
         }
-        Ok(Star { _hub: hub, leaves })
+        Ok(Star { hub, leaves })
+    }
+
+    /// The hub.
+    pub fn hub(&self) -> &Network {
+        &self.hub
+    }
+
+    /// Cuts one leaf off from all others, or joins it again. Its port leaves the bridge meanwhile,
+    /// so frames to it and from it are lost without a sign, as in a switch that has failed: its
+    /// device and its addresses stay as they are.
+    ///
+    /// # Errors
+    /// If `ip` fails.
+    pub fn set_cut(&self, leaf: usize, is_cut: bool) -> Result<(), NetworkError> {
+        let port = format!("port{leaf}");
+        match is_cut {
+            true => self.hub.ip(&["link", "set", "dev", &port, "nomaster"]),
+            false => self.hub.ip(&["link", "set", "dev", &port, "master", "hub"]),
+        }
     }
 
     /// The leaves.
     pub fn leaves(&self) -> &[Network] {
         &self.leaves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::time::Duration;
+
+    /// Whether a datagram arrives; a lost one takes a moment.
+    fn passes(from: &UdpSocket, to: &UdpSocket, patience: Duration) -> bool {
+        let mut into = [0; 8];
+        to.set_read_timeout(Some(patience)).unwrap();
+        from.send_to(b"beat", to.local_addr().unwrap()).unwrap();
+        loop {
+            match to.recv(&mut into) {
+                Ok(n) => break n == 4,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => break false,
+            }
+        }
+    }
+
+    #[test]
+    fn a_leaf_is_cut_off_from_the_hub_and_the_others_until_it_is_joined_again() {
+        let star = match Star::create(3) {
+            Ok(star) => star,
+            Err(error) => return testing::skipped(testing::Need::Root, error),
+        };
+        let socket = |network: &Network, address| {
+            network.within(|| UdpSocket::bind((address, 0))).unwrap().unwrap()
+        };
+        let hub = socket(star.hub(), HUB);
+        let leaves: Vec<UdpSocket> =
+            star.leaves().iter().map(|leaf| socket(leaf, leaf.address())).collect();
+        let [far, near] = [Duration::from_secs(5), Duration::from_millis(100)];
+        for is_cut in [false, true, false] {
+            star.set_cut(0, is_cut).unwrap();
+            let patience = if is_cut { near } else { far };
+            assert_eq!(passes(&leaves[0], &leaves[1], patience), !is_cut);
+            assert_eq!(passes(&leaves[1], &leaves[0], patience), !is_cut);
+            assert_eq!(passes(&hub, &leaves[0], patience), !is_cut);
+            assert!(passes(&leaves[1], &leaves[2], far) && passes(&hub, &leaves[2], far));
+        }
     }
 }

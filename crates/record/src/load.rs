@@ -68,27 +68,34 @@ impl KernelStamped {
     }
 }
 
-/// A change to another exchange in mid-run, as the client saw it.
+/// A change to another exchange in mid-run, or the longest time without an answer where an exchange
+/// stays and the leader of its cluster is lost, as the client saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Outage {
-    /// When the client gave up the connection, ns after the start of the measured part.
+    /// When the client gave up the connection, ns after the start of the measured part. Where the
+    /// exchange stays: when its last answer before came.
     pub lost_ns: u64,
     /// From the last answer before to the first answer after, ns; from tick to tick for a trader
     /// that follows a feed. Without any after it, to the end of the run.
     pub silence_ns: u64,
     /// From giving up the connection until logged on at the next exchange, ns.
     pub connecting_ns: u64,
-    /// Messages that were written, and not answered by the lost exchange.
+    /// Messages that were written, and not answered by the lost exchange. Where the exchange stays:
+    /// all that were sent before its first answer after, and not answered.
     pub unanswered: u64,
-    /// Unanswered messages that the next exchange has: answered late.
+    /// Unanswered messages that the next exchange has, or that the one that stays accepts: answered
+    /// late.
     pub accepted_late: u64,
     /// Unanswered messages that it doesn't have: never accepted, or an order that its own cancel
-    /// ended.
+    /// ended. Where the exchange stays: messages that it rejected.
     pub rejected: u64,
     /// Cancels that were sent again, because their order is open.
     pub sent_again: u64,
+    /// Whether the exchange stayed, and the leader of the cluster with its copies was lost.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub exchange_stayed: bool,
 }
 
 /// Packets between an exchange and its follower where some are lost on purpose, in both directions.
@@ -149,7 +156,8 @@ pub struct Load {
     /// Messages that the kernel stamped; absent if it was not asked to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamped: Option<KernelStamped>,
-    /// Changes to another exchange, of all runs in order; empty without any.
+    /// Losses of an exchange, or of the leader of its cluster, of all runs in order; empty without
+    /// any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
     /// Packets between the exchange and its follower, of all runs; absent unless some are lost on

@@ -96,7 +96,7 @@ impl Conduct {
     fn missing_clusters(&self) -> impl Iterator<Item = String> {
         let has_one = |subject: &&Subject| subject.replicate == Replicate::Cluster;
         self.scenario.subject.iter().filter(has_one).filter_map(|subject| {
-            let why = cluster::not_here(&self.scenario.follower)?;
+            let why = cluster::not_here(&self.scenario, subject)?;
             Some(format!("{} will not run: {why}", subject.name))
         })
     }

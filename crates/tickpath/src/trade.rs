@@ -176,6 +176,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
         inject: subject.inject.clone(),
         bulk: None,
         exchange_process: None,
+        silence_ms_max: None,
         hlog,
         progress: false,
     })))

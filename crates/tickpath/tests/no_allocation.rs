@@ -120,6 +120,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
             inject: Default::default(),
             bulk: None,
             exchange_process: None,
+            silence_ms_max: None,
             hlog: directory.path().join("001.hlog").display().to_string(),
             progress: false,
         };

@@ -9,6 +9,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("dialects", include_str!("../../../../scenarios/dialects.toml")),
     ("failover", include_str!("../../../../scenarios/failover.toml")),
     ("failover-cut", include_str!("../../../../scenarios/failover-cut.toml")),
+    ("failover-cluster", include_str!("../../../../scenarios/failover-cluster.toml")),
     ("two-zones", include_str!("../../../../scenarios/two-zones.toml")),
     ("endpoint", include_str!("../../../../scenarios/endpoint.toml")),
     ("stacks", include_str!("../../../../scenarios/stacks.toml")),

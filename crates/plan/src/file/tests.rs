@@ -92,8 +92,26 @@ fn a_cluster_takes_a_program_for_its_processes() {
         |set: &str| Scenario::find("two-zones", &[set.to_owned()]).unwrap_err().to_string();
     expect![[r#"subject.cluster.replicate = cluster: name the program of its processes in follower.cluster, as the scenario two-zones does"#]]
         .assert_eq(&complaint("follower.cluster=[]"));
-    let error = complaint("subject.cluster.failure=kill");
+    let error = complaint("subject.alone.failure=kill");
     assert!(error.contains("a standby needs subject.replicate = \"sync\""), "{error}");
+}
+
+/// The exchange waits for an election, and the run for the exchange.
+#[test]
+fn a_clusters_leader_is_lost_only_where_orders_go_on_afterwards() {
+    Scenario::find("failover-cluster", &[]).unwrap();
+    for (set, words) in [
+        ("follower.cluster_lost_ms=2000", "2000 ms together"),
+        ("follower.cluster_heartbeat_ms=4000", "follower.cluster_lost_ms = 5000"),
+        ("follower.cluster_election_ms=19", "20 to 60000 ms"),
+        ("seconds=10", "set seconds above twice that"),
+        ("subject.kill.failure=end", "kill, stop or cut"),
+        ("subject.kill.dialect=sbe", "over JSON"),
+        ("load.model=ping-pong", "load.model = \"open\""),
+    ] {
+        let error = Scenario::find("failover-cluster", &[set.to_owned()]).unwrap_err().to_string();
+        assert!(error.contains(words), "{set}: {error}");
+    }
 }
 
 /// Packets exist only where there is a network between the two.

@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::segments::{CARD_SEGMENTS, SEGMENTS};
 use crate::tables::load::Model;
 use crate::tables::replica::{
-    Failure, Follower, LOSS_PERCENT_MAX, ROUND_TRIP_US_MAX, Replicate, STANDBY_MS,
+    CLUSTER_MS, Failure, Follower, LOSS_PERCENT_MAX, ROUND_TRIP_US_MAX, Replicate, STANDBY_MS,
 };
 use crate::tables::subject::{Dialect, Subject};
 use crate::tables::ticks::Network;
@@ -17,18 +17,33 @@ use crate::tables::ticks::Network;
 /// The kind.
 pub(crate) struct Orders;
 
-/// An exchange can only fail in mid-run if a standby can go on, and our client with it.
+/// An exchange can only fail in mid-run if a standby can go on, and our client with it. The leader
+/// of a cluster can if the run lasts until there is another one.
 fn check_failure(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
     if subject.failure == Failure::None {
         return Ok(());
     }
     let (key, failure) = (key_of(subject, "failure"), subject.failure);
     let require = |holds, why| require(holds, &key, failure, why);
-    require(subject.replicate == Replicate::Sync, "a standby needs subject.replicate = \"sync\"")?;
+    let has_copy = matches!(subject.replicate, Replicate::Sync | Replicate::Cluster);
+    require(
+        has_copy,
+        "a standby needs subject.replicate = \"sync\", and the loss of a cluster's leader \"cluster\"",
+    )?;
     let has_own_client = subject.command.is_empty() && subject.dialect == Dialect::Json;
-    require(has_own_client, "only tickpath's own client over JSON goes on at a standby")?;
+    require(has_own_client, "only tickpath's own client over JSON goes on and notes the gap")?;
     let shows = scenario.load.model == Model::Open && scenario.load.stamp_every == 0;
     require(shows, "use load.model = \"open\", whose schedule shows the gap, without stamp_every")?;
+    if subject.replicate == Replicate::Cluster {
+        require(failure != Failure::End, "a cluster's leader is lost by kill, stop or cut")?;
+        let lost_ms = scenario.follower.cluster_lost_ms;
+        let lasts = scenario.seconds * 1e3 > 2.0 * lost_ms as f64;
+        let why = format!(
+            "the leader is lost in the middle, and another one may answer after \
+             follower.cluster_lost_ms = {lost_ms}: set seconds above twice that"
+        );
+        return Ok(crate::range::require(lasts, "seconds", scenario.seconds, why)?);
+    }
     let has_cable = failure != Failure::Cut || scenario.network == Network::Veth;
     require(
         has_cable,
@@ -52,6 +67,26 @@ fn check_follower(scenario: &Scenario) -> Result<(), ScenarioError> {
     let why = "only a network of its own loses packets: set network = \"veth\", and run as root";
     require(has_packets, "follower.loss_percent", loss_percent, why)?;
     Ok(within("follower.standby_ms", standby_ms, STANDBY_MS, "{} ms")?)
+}
+
+/// The times of a cluster behind an exchange.
+fn check_cluster(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+    let follower = &scenario.follower;
+    let why = "name the program of its processes in follower.cluster, as the scenario two-zones \
+               does";
+    let has_program = !follower.cluster.is_empty();
+    require(has_program, &key_of(subject, "replicate"), subject.replicate, why)?;
+    let Follower { cluster_heartbeat_ms, cluster_election_ms, cluster_lost_ms, .. } = *follower;
+    within("follower.cluster_heartbeat_ms", cluster_heartbeat_ms, CLUSTER_MS, "{} ms")?;
+    within("follower.cluster_election_ms", cluster_election_ms, CLUSTER_MS, "{} ms")?;
+    let election_ms = follower.election_ms_max();
+    let why = format!(
+        "the exchange would reject orders during an election, which takes up to \
+         follower.cluster_heartbeat_ms and twice cluster_election_ms, {election_ms} ms together: \
+         set it above that, or them lower"
+    );
+    let outlasts = cluster_lost_ms > election_ms;
+    Ok(require(outlasts, "follower.cluster_lost_ms", cluster_lost_ms, why)?)
 }
 
 /// FIX and SBE over UDP have ports of their own, over sockets of the kernel.
@@ -171,11 +206,9 @@ impl Measurement for Orders {
         let starts = scenario.exchange.start || subject.replicate == Replicate::Off;
         let why = "only an exchange that it starts gets a journal; leave it out";
         require(starts, &key_of(subject, "replicate"), subject.replicate, why)?;
-        let has_cluster =
-            subject.replicate != Replicate::Cluster || !scenario.follower.cluster.is_empty();
-        let why = "name the program of its processes in follower.cluster, as the scenario \
-                   two-zones does";
-        require(has_cluster, &key_of(subject, "replicate"), subject.replicate, why)?;
+        if subject.replicate == Replicate::Cluster {
+            check_cluster(scenario, subject)?;
+        }
         if subject.dialect != Dialect::Json {
             let (key, name) = (key_of(subject, "dialect"), subject.dialect.name());
             let why = "a session has one account; set load.connections = load.accounts";

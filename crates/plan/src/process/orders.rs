@@ -156,6 +156,11 @@ pub struct OrdersPlan {
     pub exchange_process: Option<u32>,
     /// The HdrHistogram log, which is appended to.
     pub hlog: String,
+    /// For how long the exchange may be silent in mid-run because of what it waits for, ms. The
+    /// client waits, and notes the longest time without an answer as a loss. Left out for an
+    /// exchange that answers all the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence_ms_max: Option<u64>,
     /// Report each second as it ends. A client may ignore it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub progress: bool,
@@ -247,6 +252,7 @@ mod tests {
                     megabits: 0.5,
                 }),
                 exchange_process: (wire == Wire::Sbe).then_some(4711),
+                silence_ms_max: (wire == Wire::Fix).then_some(5_000),
                 hlog: "001.hlog".into(),
                 progress: wire == Wire::WebsocketJson,
             };

@@ -13,6 +13,9 @@ pub const LOSS_PERCENT_MAX: f64 = 10.0;
 /// each 50 ms.
 pub const STANDBY_MS: std::ops::RangeInclusive<u64> = 150..=10_000;
 
+/// Limits of a cluster's times, ms.
+pub const CLUSTER_MS: std::ops::RangeInclusive<u64> = 20..=60_000;
+
 /// `[follower]` of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -29,6 +32,20 @@ pub struct Follower {
     /// The program, with its arguments, whose processes are the members of a cluster and the
     /// gateway to them. Only `subject.replicate = "cluster"` needs it.
     pub cluster: Vec<String>,
+    /// Time without a heartbeat of its leader after which a member calls an election, ms.
+    pub cluster_heartbeat_ms: u64,
+    /// Wait for votes, ms. A candidate waits up to half of it before it stands.
+    pub cluster_election_ms: u64,
+    /// Time without an acknowledgement after which the exchange takes its cluster for lost, ms. The
+    /// cluster may have to elect a leader meanwhile.
+    pub cluster_lost_ms: u64,
+}
+
+impl Follower {
+    /// How long an election may take, ms, from the loss of the leader on.
+    pub fn election_ms_max(&self) -> u64 {
+        self.cluster_heartbeat_ms + 2 * self.cluster_election_ms
+    }
 }
 
 impl Default for Follower {
@@ -39,20 +56,24 @@ impl Default for Follower {
             loss_percent: 0.0,
             standby_ms: 500,
             cluster: Vec::new(),
+            cluster_heartbeat_ms: 2_000,
+            cluster_election_ms: 1_000,
+            cluster_lost_ms: 10_000,
         }
     }
 }
 
-/// The end of an exchange in the middle of the measured part. A standby takes over.
+/// The end of an exchange in the middle of the measured part, whose standby takes over; for an
+/// exchange in front of a cluster the end of the cluster's leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Failure {
-    /// Nothing: it has no standby.
+    /// Nothing is lost, and there is no standby.
     #[default]
     None,
     /// SIGKILL.
     Kill,
-    /// SIGTERM: it ends in order, as for an upgrade.
+    /// SIGTERM: it ends in order, as for an upgrade. For an exchange only.
     End,
     /// SIGSTOP: its connections stay open.
     Stop,

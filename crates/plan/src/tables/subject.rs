@@ -70,7 +70,7 @@ pub struct Subject {
     pub feed: FeedDialect,
     /// Whether the exchange that is started for it has a journal, and a follower.
     pub replicate: Replicate,
-    /// How that exchange is lost in the middle of the measured part.
+    /// How that exchange, or the leader of its cluster, is lost in the middle of the measured part.
     pub failure: Failure,
     /// For `network`: on which socket its thread runs, and where the interface's interrupts go.
     pub placement: Placement,
@@ -84,6 +84,13 @@ pub struct Subject {
     pub replicator: String,
     /// Faults to inject; only tickpath's own client can.
     pub inject: Inject,
+}
+
+impl Subject {
+    /// Whether a member of its cluster loses its network.
+    pub fn cuts_member(&self) -> bool {
+        self.replicate == Replicate::Cluster && self.failure == Failure::Cut
+    }
 }
 
 impl Default for Subject {

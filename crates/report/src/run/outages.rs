@@ -1,5 +1,5 @@
-//! Changes to another exchange in mid-run: how long the client got no answer, and what became of
-//! the messages in flight.
+//! Losses in mid-run, of an exchange or of the leader of its cluster: how long the client got no
+//! answer, and what became of the messages in flight.
 
 use crate::text::grid::Grid;
 use crate::text::number::latency;
@@ -11,7 +11,16 @@ use stats::{median, median_interval};
 /// Columns of a name.
 const NAME_WIDTH: usize = 20;
 
-/// The table; `None` if no exchange was lost.
+/// Explains the figures where an exchange was lost.
+const EXCHANGES: &str = "Silence: from the last answer of the lost exchange to the first one of the \
+                         next. Messages in flight were answered late by the next exchange, rejected \
+                         because it does not have them, or cancels that were sent again.";
+/// The same where a leader was.
+const LEADERS: &str = "The exchange stayed, and the leader of its cluster was lost. Silence: the \
+                       longest time between two answers of the measured part. Messages in flight \
+                       were sent before it ended, and then answered late or rejected.";
+
+/// The table; `None` if nothing was lost.
 pub(crate) fn grid(record: &RunRecord) -> Option<Grid> {
     let rows = record.subjects.iter().filter_map(|subject| {
         let outages = &subject.load.outages;
@@ -43,16 +52,15 @@ pub(crate) fn grid(record: &RunRecord) -> Option<Grid> {
         "rejected",
         "sent again",
     ];
+    let all = || record.subjects.iter().flat_map(|subject| &subject.load.outages);
+    let [exchanges, leaders] =
+        [false, true].map(|stayed| all().any(|one| one.exchange_stayed == stayed));
+    let notes = [exchanges.then_some(EXCHANGES), leaders.then_some(LEADERS)];
     let grid = Grid {
-        title: "Lost exchanges".to_owned(),
+        title: if exchanges { "Lost exchanges" } else { "Lost leaders" }.to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows: rows.collect(),
-        notes: vec![
-            "Silence: from the last answer of the lost exchange to the first one of the next. \
-             Messages in flight were answered late by the next exchange, rejected because it does \
-             not have them, or cancels that were sent again."
-                .to_owned(),
-        ],
+        notes: notes.into_iter().flatten().map(str::to_owned).collect(),
         ..Grid::default()
     };
     Some(grid).filter(|grid| !grid.rows.is_empty())
@@ -79,5 +87,21 @@ mod tests {
         assert_eq!(grid.rows[0][2], latency(600_000_000));
         assert_eq!(grid.rows[0][4], latency(700_000_000));
         assert_eq!(grid.rows[0][5], "9");
+        assert_eq!(
+            (grid.title.as_str(), &grid.notes[..]),
+            ("Lost exchanges", &[EXCHANGES.to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn a_lost_leader_is_no_lost_exchange() {
+        let outages = vec![Outage { exchange_stayed: true, ..Outage::default() }];
+        let load = Load { outages, ..Load::default() };
+        let subjects = vec![Subject { load, ..Subject::default() }];
+        let grid = grid(&RunRecord { subjects, ..RunRecord::default() }).unwrap();
+        assert_eq!(
+            (grid.title.as_str(), &grid.notes[..]),
+            ("Lost leaders", &[LEADERS.to_owned()][..])
+        );
     }
 }

@@ -23,7 +23,7 @@ impl Runner for Endpoint {
         _lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.with_exchange(MarketData::default(), |_, ready| {
+        launch.with_exchange(MarketData::default(), |_, ready, _| {
             observer.during(launch, |teller| probe(launch, ready, teller)).map(Outcome::from)
         })
     }

@@ -2,8 +2,9 @@
 
 use crate::conduct::{ConductError, Entrant};
 use crate::evidence::{Evidence, Lengths, Outcome};
+use crate::kind::failure::{self, Victim};
+use crate::kind::rules;
 use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
-use crate::kind::{failure, rules};
 use crate::launch::observer::Observer;
 use crate::launch::{Launch, MarketData, Ready};
 use crate::progress::Teller;
@@ -25,18 +26,19 @@ impl Runner for Orders {
         lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.with_exchange(MarketData::default(), |exchange, ready| {
+        launch.with_exchange(MarketData::default(), |exchange, ready, cluster| {
             let wire = wire(launch, lengths)?;
             let run =
                 || observer.during(launch, |teller| trade(launch, (exchange, ready), wire, teller));
-            let result = match exchange.filter(|_| launch.failure() != Failure::None) {
-                None => run()?,
-                Some(exchange) => {
-                    let (result, lost) = failure::midway(launch, exchange, run);
-                    failure::checked(result?, lost)
-                }
+            let victim = match cluster {
+                Some(cluster) => Some(Victim::Leader(cluster)),
+                None => exchange.map(Victim::Exchange),
             };
-            Ok(Outcome::from(result))
+            let result = match victim.filter(|_| launch.failure() != Failure::None) {
+                None => run(),
+                Some(victim) => failure::midway(launch, victim, run),
+            };
+            result.map(Outcome::from)
         })
     }
 
@@ -132,6 +134,7 @@ pub(crate) fn order_plan(
         },
         bulk: None,
         exchange_process: pid.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
+        silence_ms_max: launch.loses_leader().then_some(scenario.follower.cluster_lost_ms),
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
         progress,
     }
@@ -145,7 +148,7 @@ mod tests {
     use crate::kind::runner::{RuleCheck, Runner};
     use plan::Measure;
     use record::Verdict;
-    use record::{ClientResult, ExchangeResult, Load, MessageBytes};
+    use record::{ClientResult, ExchangeResult, Load, MessageBytes, Outage};
 
     fn fine() -> ClientResult {
         ClientResult {
@@ -207,5 +210,23 @@ mod tests {
         assert_eq!(verdicts(|result, _| result.load.unexpected = 1), ["accepted"]);
         assert_eq!(verdicts(|_, exchange| exchange.cancels = 499), ["accounted"]);
         assert_eq!(verdicts(|_, exchange| exchange.replay_equal = Some(false)), ["state"]);
+    }
+
+    /// An exchange without its cluster rejects orders, and counts them.
+    #[test]
+    fn rejections_are_no_fault_where_a_leader_was_lost() {
+        fn lose(result: &mut ClientResult) {
+            let outage = Outage { exchange_stayed: true, ..Outage::default() };
+            result.load.outages = vec![outage];
+            result.load.rejected = 1;
+            result.load.message_bytes.order = 899;
+        }
+        assert_eq!(verdicts(|result, _| lose(result)), [""; 0]);
+        let verdicts = verdicts(|result, exchange| {
+            lose(result);
+            exchange.cancels = 499;
+            result.load.unexpected = 1;
+        });
+        assert_eq!(verdicts, ["accepted", "accounted"]);
     }
 }

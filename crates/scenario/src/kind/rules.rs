@@ -53,11 +53,14 @@ pub(crate) fn replies(evidence: &Evidence) -> (Verdict, String) {
 /// Why counts are no rule where the exchange was lost in mid-run; `None` if it was not.
 fn after_a_loss(evidence: &Evidence) -> Option<(Verdict, String)> {
     let load = &evidence.result.load;
-    let outages = load.outages.first().map(|_| load.outages.len())?;
+    let exchanges = load.outages.iter().filter(|outage| !outage.exchange_stayed).count();
+    if exchanges == 0 {
+        return None;
+    }
     let why = format!(
         "{} lost; messages that the next one does not have are rejected ({} were), and it counts its \
          own only",
-        counted(outages as u64, "exchange"),
+        counted(exchanges as u64, "exchange"),
         load.rejected
     );
     Some((Verdict::NotApplicable, why))
@@ -70,6 +73,13 @@ pub(crate) fn accepted(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
     let unexpected = counted_as(load.unexpected, "unexpected reply", "unexpected replies");
     let mut why = format!("{} rejected, {unexpected}", load.rejected);
+    if load.rejected > 0 && load.outages.iter().any(|outage| outage.exchange_stayed) {
+        why = format!(
+            "{why}; the leader of the cluster was lost, and an exchange rejects orders after \
+             follower.cluster_lost_ms without one"
+        );
+        return (held_if(load.unexpected == 0), why);
+    }
     // A market maker's amendment may arrive after the trade that took its quote.
     let holds = (load.rejected == 0 || evidence.asked.trades) && load.unexpected == 0;
     if let Some(first) = evidence.result.failures.last().filter(|_| !holds) {

@@ -16,6 +16,7 @@ mod zones;
 use crate::conduct::{Conduct, ConductError, Entrant, OPERATIONS_PER_SECOND_MIN};
 use crate::evidence::Outcome;
 use crate::launch::client_result::Unreadable;
+use crate::launch::cluster::Cluster;
 use crate::launch::process::Interrupt;
 use crate::launch::process::Process;
 use crate::placement::ScenarioCores;
@@ -117,11 +118,12 @@ impl Client {
 }
 
 impl Launch<'_> {
-    /// Starts an exchange that publishes `market_data`, lets `client` measure it, and ends it.
+    /// Starts an exchange that publishes `market_data`, lets `client` measure it, and ends it. The
+    /// client also gets the cluster with the exchange's copies, if it has one.
     pub(crate) fn with_exchange(
         &self,
         market_data: MarketData,
-        client: impl FnOnce(Option<Pid>, Ready) -> Result<Outcome, ConductError>,
+        client: impl FnOnce(Option<Pid>, Ready, Option<&mut Cluster>) -> Result<Outcome, ConductError>,
     ) -> Result<Outcome, ConductError> {
         let mut replica = self.start_replica()?;
         let standby = replica.as_mut().and_then(|replica| replica.standby.take());
@@ -147,11 +149,12 @@ impl Launch<'_> {
             ready.address = port;
         }
         let stack = ready.stack.as_ref().map(|stack| format!("exchange: {stack}"));
-        let cluster = replica.as_ref().and_then(|replica| replica.cluster_version.clone());
+        let version = replica.as_ref().and_then(|replica| replica.cluster_version.clone());
         if let Some(Standby { clients, .. }) = &standby {
             ready.address = format!("{},{clients}", ready.address);
         }
-        let outcome = client(process.as_ref().map(Process::pid), ready);
+        let cluster = replica.as_mut().and_then(|replica| replica.cluster.as_mut());
+        let outcome = client(process.as_ref().map(Process::pid), ready, cluster);
         // They end whatever became of the client.
         let ended = match standby {
             None => process.map(|process| self.end_exchange(process)),
@@ -168,7 +171,7 @@ impl Launch<'_> {
         let followed = replica.map_or(Ok(None), |replica| self.end_replica(replica));
         let mut outcome = outcome?;
         let load = &mut outcome.result.load;
-        load.stacks.extend(stack.into_iter().chain(cluster));
+        load.stacks.extend(stack.into_iter().chain(version));
         let own = starts.then_some(plan.backend.as_str());
         cost::complete(load, own, cost::packets_dropped(self.networks), dropped_before);
         match followed {

@@ -1,6 +1,7 @@
 //! One process of a run, in a process group of its own, so that Ctrl-C reaches it through us alone.
 //! It is read line by line and ends by a deadline.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -130,6 +131,23 @@ impl Process {
             Ok(0) | Err(_) => None,
             Ok(_) => Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
         }
+    }
+
+    /// The lines that it has written to its stdout so far and that were not read yet.
+    pub(crate) fn lines_so_far(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        while self.has_output() {
+            let Some(line) = self.line() else { break };
+            lines.push(line);
+        }
+        lines
+    }
+
+    /// Whether a read of its stdout returns at once.
+    fn has_output(&self) -> bool {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut stdout = [PollFd::new(self.stdout.get_ref(), PollFlags::IN)];
+        !self.stdout.buffer().is_empty() || poll(&mut stdout, Some(&at_once)).is_ok_and(|n| n > 0)
     }
 
     /// The last line of its stdout, after it has ended.

@@ -17,10 +17,9 @@ use std::process::Command;
 
 /// The follower, in errors.
 const FOLLOWER: &str = "the exchange's follower";
-/// Time without an acknowledgement after which an exchange takes a follower for lost, ms.
+/// Time without an acknowledgement after which an exchange takes a follower for lost, ms. A cluster
+/// has more, because it may have to elect a leader, also before the first order.
 const LOST_MS: u64 = 1_000;
-/// The same for a cluster, which may have to elect a leader, also before the first order.
-const CLUSTER_LOST_MS: u64 = 10_000;
 
 /// The directory of one run's journal.
 pub(crate) struct JournalFiles(pub PathBuf);
@@ -44,7 +43,7 @@ pub(crate) fn journal_files(launch: &Launch) -> JournalFiles {
 pub(crate) struct Replica {
     pub plan: JournalPlan,
     follower: Option<Process>,
-    cluster: Option<Cluster>,
+    pub cluster: Option<Cluster>,
     pub cluster_version: Option<String>,
     /// On the way to the follower.
     losses: Option<Losses>,
@@ -86,12 +85,10 @@ impl Launch<'_> {
             standby: None,
             files,
         };
-        if self.failure() != Failure::None {
-            return self.start_standby(replica).map(Some);
-        }
         let Some(mode) = replicate.mode() else { return Ok(Some(replica)) };
         match replicate {
             Replicate::Cluster => self.start_gateway(replica, mode),
+            _ if self.failure() != Failure::None => self.start_standby(replica),
             _ => self.start_follower(replica, mode),
         }
         .map(Some)
@@ -124,8 +121,8 @@ impl Launch<'_> {
         let GatewayReady { follower: address, aeron } = ready;
         replica.cluster = Some(cluster);
         replica.cluster_version = Some(format!("cluster: Aeron {aeron}"));
-        let mode = mode.to_owned();
-        replica.plan.follower = Some(FollowerPlan { address, mode, lost_ms: CLUSTER_LOST_MS });
+        let (mode, lost_ms) = (mode.to_owned(), self.conduct.scenario.follower.cluster_lost_ms);
+        replica.plan.follower = Some(FollowerPlan { address, mode, lost_ms });
         Ok(replica)
     }
 
@@ -136,11 +133,11 @@ impl Launch<'_> {
     /// If it can't be found out.
     pub(crate) fn no_cluster(&self) -> Result<Option<String>, ConductError> {
         let scenario = &self.conduct.scenario;
-        let replicate = scenario.subject[self.entrant.index].replicate;
-        if replicate != Replicate::Cluster || self.entrant.is_floor {
+        let subject = &scenario.subject[self.entrant.index];
+        if subject.replicate != Replicate::Cluster || self.entrant.is_floor {
             return Ok(None);
         }
-        if let Some(why) = cluster::not_here(&scenario.follower) {
+        if let Some(why) = cluster::not_here(scenario, subject) {
             return Ok(Some(why));
         }
         match self.start_replica() {
@@ -152,12 +149,18 @@ impl Launch<'_> {
         }
     }
 
-    /// How the exchange of this entrant is lost.
+    /// How the exchange of this entrant, or the leader of its cluster, is lost.
     pub(crate) fn failure(&self) -> Failure {
         match self.entrant.is_floor {
             true => Failure::None,
             false => self.conduct.scenario.subject[self.entrant.index].failure,
         }
+    }
+
+    /// Whether it is the leader of its cluster that is lost.
+    pub(crate) fn loses_leader(&self) -> bool {
+        let subject = &self.conduct.scenario.subject[self.entrant.index];
+        self.failure() != Failure::None && subject.replicate == Replicate::Cluster
     }
 
     /// Starts the exchange that takes over. It has no core of its own: as long as it only follows,

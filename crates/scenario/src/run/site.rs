@@ -3,12 +3,14 @@
 
 use crate::conduct::{Conduct, ConductError, record_failed};
 use crate::kind::ticks::files;
+use crate::launch::cluster;
 use crate::placement::{ScenarioCores, place_on};
 use crate::progress::{Progress, Say};
 use clock::{Clock, wall_ms};
 use host::network::Networks;
 use host::scheduling::has_fair_server;
 use host::{Root, Topology};
+use plan::tables::subject::Subject;
 use plan::tables::ticks::Network;
 use record::directory;
 use record::machine::{Fingerprint, Machine};
@@ -54,6 +56,10 @@ impl Site {
         let networks = wants_networks.then(Networks::create).transpose()?;
         let networks = match scenario.follower.loss_percent > 0.0 {
             true => networks.map(Networks::with_zone).transpose()?,
+            false => networks,
+        };
+        let networks = match scenario.subject.iter().any(Subject::cuts_member) {
+            true => networks.map(|all| all.with_members(cluster::MEMBERS)).transpose()?,
             false => networks,
         };
         let runs = &conduct.runs_directory;

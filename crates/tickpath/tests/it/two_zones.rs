@@ -1,5 +1,5 @@
 //! `run two-zones` as whole processes: the cost of a follower's copy for an order, and of a cluster
-//! behind the exchange.
+//! behind the exchange; and `run failover-cluster`, in which that cluster loses its leader.
 
 use crate::support::*;
 use rustix::process::Signal;
@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const SHIPPED: &str = include_str!("../../../../scenarios/two-zones.toml");
+
+const FAILOVER: &str = include_str!("../../../../scenarios/failover-cluster.toml");
 
 const SUBJECTS: [&str; 4] = ["memory", "alone", "async", "sync"];
 
@@ -146,6 +148,82 @@ fn cluster_adds(jar: &Path, factor: u32) -> Result<(), String> {
     let p50_ns = pooled["p50"].as_u64().unwrap_or(u64::MAX);
     testing::unless!(p50_ns / 1_000 < round_trip_us, "{pooled}");
     Ok(())
+}
+
+/// Loses the leader of each of these subjects' clusters once, and checks what the record says.
+fn lose_leaders(jar: &Path, causes: &[&str], network: &str, factor: u32) -> Result<(), String> {
+    let place = tempfile::tempdir().unwrap();
+    let (file, out) = (place.path().join("lost.toml"), place.path().join("out"));
+    std::fs::write(&file, with_subjects(FAILOVER, causes)).unwrap();
+    let heartbeat_ms = 500 * u64::from(factor);
+    let mut command = tickpath();
+    command.arg("run").arg(&file).args(["--json", "--out"]).arg(&out);
+    for set in [
+        "runs=1",
+        "warm_up_seconds=0.5",
+        "hiccup_seconds=0",
+        "load.rate_per_second=200",
+        &format!("seconds={}", 9 * factor),
+        &format!("network={network}"),
+        &format!("follower.cluster_heartbeat_ms={heartbeat_ms}"),
+        &format!("follower.cluster_election_ms={}", heartbeat_ms / 2),
+        &format!("follower.cluster_lost_ms={}", 4_000 * factor),
+        &cluster_program(jar),
+    ] {
+        command.args(["--set", set]);
+    }
+    let done = command.output().unwrap();
+    testing::unless!(!done.stdout.is_empty(), "{}", text(&done.stderr));
+    let record = printed_record(&done);
+    testing::unless!(!is_void(&record), "{}: {}", record["void_because"], text(&done.stderr));
+    for name in causes {
+        let load = &subject(&record, name)["load"];
+        let [outage] = &load["outages"].as_array().unwrap()[..] else { panic!("{load}") };
+        assert_eq!(outage["exchange_stayed"], true);
+        let of = |key: &str| outage[key].as_u64().unwrap();
+        assert!(of("silence_ns") / 1_000_000 >= heartbeat_ms / 2, "{name}: {outage}");
+        assert_eq!(of("unanswered"), of("accepted_late") + of("rejected"), "{name}: {outage}");
+        assert!(of("accepted_late") > 0, "{name}: {outage}");
+        let longest = &series(&record, name, "order", "response")["pooled"]["max"];
+        assert!(longest.as_u64().unwrap() / 1_000_000 >= heartbeat_ms / 2, "{name}: {longest}");
+        // Messages that were due after it were answered, too.
+        assert_eq!((&load["received"], &load["lost"]), (&load["sent"], &0.into()), "{load}");
+        assert_eq!(rule(&record, &format!("{name}.accounted"))["verdict"], "held");
+    }
+    let run = only_run(&out);
+    assert_eq!(left(&run), 0);
+    let page = output(&["report", &run.display().to_string()]);
+    assert!(text(&page.stdout).contains("Lost leaders"), "{}", text(&page.stdout));
+    Ok(())
+}
+
+const LEADER_ASSUMPTION: &str =
+    "a cluster has another leader, and has answered everything, 4 s after it lost one";
+
+/// The schedule goes on while the cluster has no leader, so the silence is in the response times.
+/// The exchange stays, and each message is answered.
+#[test]
+fn a_run_shows_the_silence_until_a_cluster_has_another_leader() {
+    let Some(jar) = cluster_jar() else {
+        testing::skip!(JavaCluster, "the cluster's member is not built; `make cluster` does it");
+    };
+    testing::quiet::or_doubled(LEADER_ASSUMPTION, |factor| {
+        lose_leaders(&jar, &["kill"], "loopback", factor)
+    });
+}
+
+/// The same where each member has a network of its own. The lost member lives.
+#[test]
+fn a_run_shows_the_silence_after_a_leader_is_stopped_or_cut_off() {
+    let Some(jar) = cluster_jar() else {
+        testing::skip!(JavaCluster, "the cluster's member is not built; `make cluster` does it");
+    };
+    if let Err(error) = host::network::Networks::create().and_then(|all| all.with_members(1)) {
+        return testing::skipped(testing::Need::Root, error);
+    }
+    testing::quiet::or_doubled(LEADER_ASSUMPTION, |factor| {
+        lose_leaders(&jar, &["stop", "cut"], "veth", factor)
+    });
 }
 
 /// The processes of a run's cluster, and their memory: that of the members by their ports.

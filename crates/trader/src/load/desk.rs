@@ -9,6 +9,7 @@ use crate::load::patience::{Directions, Patience, slots_of};
 use crate::load::redial::{self, Redial};
 use crate::load::rows::{CANCEL_RESPONSE, CYCLE_SERVICE, ORDER_RESPONSE};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
+use crate::load::silence::{Answer, Silence};
 use crate::load::stamping::Stamping;
 use crate::stamped::KernelTimes;
 use clock::Clock;
@@ -59,6 +60,8 @@ pub(crate) struct Desk<E: OrderProtocol> {
     pub(super) broken: bool,
     /// Other addresses of the exchange, if there are any.
     pub(super) redial: Option<Redial>,
+    /// Notes the longest time without an answer, if that is measured.
+    pub(super) silence: Option<Silence>,
     /// How long datagrams are waited for; `None` for streams, which lose nothing.
     pub(super) patience: Option<Patience>,
     /// Whether a cancel's reply ends a cycle that is recorded.
@@ -105,6 +108,7 @@ impl<E: OrderProtocol> Desk<E> {
             failure: None,
             broken: false,
             redial: None,
+            silence: None,
             patience: None,
             has_cycle: true,
             stamping: None,
@@ -148,6 +152,9 @@ impl<E: OrderProtocol> Desk<E> {
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
         self.measuring = true;
         self.measured_from_ns = now_ns;
+        if let Some(silence) = &mut self.silence {
+            silence.begin(now_ns);
+        }
         self.usage = host::thread::usage();
         self.processor.start();
         self.recorder.start(now_ns);
@@ -343,6 +350,15 @@ impl<E: OrderProtocol> Desk<E> {
         if let Some(redial) = &mut self.redial {
             self.load.outages.extend(redial.answered(received.first_byte_ns));
         }
+        if let Some(silence) = &mut self.silence {
+            silence.answered(&Answer {
+                at_ns: received.first_byte_ns,
+                is_rejection: matches!(received.reply, Reply::Rejected(_)),
+                sequence,
+                last_sequence: self.sequence,
+                unanswered: self.in_flight.unanswered,
+            });
+        }
         self.in_flight.unanswered -= 1;
         self.answered.push((received.reply, number));
         // The lane that owes the reply, whichever lane brought it.
@@ -423,7 +439,7 @@ impl<E: OrderProtocol> Desk<E> {
         self.next_silence_check_ns = now_ns + SILENCE_CHECK_NS;
         self.keep_alive(now_ns);
         let silence_ns_max = match self.redial {
-            None => SILENCE_NS_MAX,
+            None => SILENCE_NS_MAX + self.silence.as_ref().map_or(0, |silence| silence.ns_max),
             Some(_) => redial::SILENCE_NS_MAX,
         };
         let silent = self
@@ -437,7 +453,7 @@ impl<E: OrderProtocol> Desk<E> {
             self.failure = Some(format!(
                 "no reply on connection {lane} for {} s while {} messages were unanswered there: is \
                  the other end still alive?",
-                SILENCE_NS_MAX / 1_000_000_000,
+                silence_ns_max / 1_000_000_000,
                 self.lanes[lane].unanswered
             ));
             self.broken = true;
@@ -463,6 +479,7 @@ impl<E: OrderProtocol> Desk<E> {
             None => self.load.lost = self.in_flight.unanswered,
             Some(_) => self.lose_all(self.clock.now_ns()),
         }
+        self.load.outages.extend(self.silence.take().and_then(Silence::longest));
         let usage = host::thread::usage().since(self.usage);
         self.load.context_switches_involuntary = usage.context_switches_involuntary;
         self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;

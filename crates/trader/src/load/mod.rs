@@ -25,4 +25,5 @@ mod rows;
 pub mod run;
 mod sending;
 mod session;
+mod silence;
 mod stamping;

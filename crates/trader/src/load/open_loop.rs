@@ -208,7 +208,8 @@ pub(crate) fn run<E: OrderProtocol>(
 
 /// Waits for outstanding replies.
 fn drain<E: OrderProtocol>(desk: &mut Desk<E>, stop: &AtomicBool) {
-    let until_ns = desk.clock.now_ns() + DRAIN_NS + desk.patience_ns();
+    let outage_ns = if stop.load(Ordering::Relaxed) { 0 } else { desk.outage_ns_max() };
+    let until_ns = desk.clock.now_ns() + DRAIN_NS + desk.patience_ns() + outage_ns;
     while desk.unanswered() > 0 && !desk.is_broken() && desk.clock.now_ns() < until_ns {
         desk.flush();
         let now_ns = desk.clock.now_ns();

@@ -76,9 +76,14 @@ impl<E: OrderProtocol> Desk<E> {
         false
     }
 
-    /// The longest outage that is waited for, ns; 0 without another address.
+    /// The longest outage that is waited for, ns; 0 without another address for an exchange that is
+    /// never silent.
     pub(crate) fn outage_ns_max(&self) -> u64 {
-        if self.redial.is_some() { SEARCH.as_nanos() as u64 } else { 0 }
+        match (&self.redial, &self.silence) {
+            (Some(_), _) => SEARCH.as_nanos() as u64,
+            (None, Some(silence)) => silence.ns_max,
+            (None, None) => 0,
+        }
     }
 
     #[cold]

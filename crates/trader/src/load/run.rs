@@ -15,6 +15,7 @@ use crate::load::session::fix::Fix;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
+use crate::load::silence::Silence;
 use crate::load::stamping::Stamping;
 use crate::load::{bare, codec, one_way, ping_pong};
 use clock::Clock;
@@ -140,6 +141,7 @@ fn measure_over<E: OrderProtocol>(
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
     desk.processor = ProcessorMeter::new(plan.exchange_process);
     desk = desk.with_redial(Redial::new(plan, current, clock.now_ns()));
+    desk.silence = plan.silence_ms_max.map(Silence::new);
     if let Some(row) = rows.stamped {
         let keeps = card.is_some() || two_clocks.is_some();
         let kept = if keeps { card::messages(plan) } else { 0 };

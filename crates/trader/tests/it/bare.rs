@@ -33,6 +33,7 @@ fn plan(listener: &TcpListener, directory: &tempfile::TempDir, backend: &str) ->
         inject: Default::default(),
         bulk: None,
         exchange_process: None,
+        silence_ms_max: None,
         hlog: directory.path().join(format!("{backend}.hlog")).display().to_string(),
         progress: false,
     }

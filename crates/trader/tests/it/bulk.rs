@@ -71,6 +71,7 @@ fn plan(echo: SocketAddr, directory: &tempfile::TempDir, bulk: BulkPlan) -> Orde
         inject: Default::default(),
         bulk: Some(bulk),
         exchange_process: None,
+        silence_ms_max: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

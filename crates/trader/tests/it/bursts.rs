@@ -33,6 +33,7 @@ fn run(load: &Load, harm: Inject, seconds: f64) -> Totals {
         inject: Inject::default(),
         bulk: None,
         exchange_process: None,
+        silence_ms_max: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     };

@@ -76,6 +76,7 @@ pub fn plan(address: SocketAddr, directory: &tempfile::TempDir, load: Load) -> O
         inject: Inject::default(),
         bulk: None,
         exchange_process: None,
+        silence_ms_max: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

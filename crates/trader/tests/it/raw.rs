@@ -93,6 +93,7 @@ fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> OrdersPla
         inject: Default::default(),
         bulk: None,
         exchange_process: None,
+        silence_ms_max: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

@@ -24,6 +24,7 @@ fn plan(target: &str, directory: &tempfile::TempDir, load: Load) -> OrdersPlan {
         inject: Default::default(),
         bulk: None,
         exchange_process: None,
+        silence_ms_max: None,
         hlog: directory.path().join("001.hlog").display().to_string(),
         progress: false,
     }

@@ -36,7 +36,7 @@ impl Runner for Network {
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
         let _steered = steer(launch)?;
-        launch.with_exchange(MarketData::default(), |pid, echo| {
+        launch.with_exchange(MarketData::default(), |pid, echo, _| {
             let wire = wire(launch, echo.clock)?;
             let echo = (pid, echo);
             observer

@@ -38,7 +38,7 @@ impl Runner for Ticks {
         lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.with_exchange(market_data(launch, lengths), |exchange, ready| {
+        launch.with_exchange(market_data(launch, lengths), |exchange, ready, _| {
             observer.during(launch, |teller| follow(launch, exchange, ready, lengths, teller))
         })
     }

@@ -19,6 +19,7 @@ fn plan(wire: Wire) -> OrdersPlan {
         inject: Default::default(),
         bulk: None,
         exchange_process: None,
+        silence_ms_max: None,
         hlog: String::new(),
         progress: false,
     }

@@ -111,6 +111,7 @@ fn plan() -> OrdersPlan {
         inject: Default::default(),
         bulk: None,
         exchange_process: None,
+        silence_ms_max: None,
         hlog: String::new(),
         progress: false,
     }
