@@ -20,7 +20,8 @@
 //!   strategy::own_orders           our open orders, position and exposure
 //! ```
 //!
-//! Between two hosts, `between` finds the offset of their clocks from the messages of a run.
+//! Between two hosts, the crate `between` finds the offset of their clocks from the messages of a
+//! run.
 //!
 //! `session` is common to both: one WebSocket stack, messages encoded in advance, one decoder. So
 //! is `stamped`: the segments of messages that the kernel stamps.
@@ -31,7 +32,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod between;
 mod load;
 pub mod risk;
 #[cfg(test)]

@@ -15,19 +15,6 @@ pub(crate) fn series() -> impl Iterator<Item = Series> {
     SEGMENTS.iter().map(|name| Series::new(name, Kind::Service))
 }
 
-/// Our kernel's stamps of a message and its reply, on our clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KernelTimes {
-    /// The request's sequence.
-    pub(crate) sequence: u64,
-    /// When the driver got the request.
-    pub(crate) driver_ns: Option<u64>,
-    /// When the kernel had the reply.
-    pub(crate) received_ns: Option<u64>,
-    /// When the card sent the request and received the reply, on the card's clock.
-    pub(crate) card_ns: [Option<u64>; 2],
-}
-
 /// Lays stamps on our clock, and counts the messages.
 pub(crate) struct StampedMessages {
     pub(crate) segments: Segments,

@@ -1,7 +1,7 @@
 //! Stamps of our network card: where a message is between the driver and the wire. They are by the
 //! card's own clock, and laid on ours after the run.
 
-use crate::stamped::KernelTimes;
+use between::ways::KernelTimes;
 use clock::Clock;
 use clock::phc::PhcCourse;
 use clock::recorder::{Drain, Recorder, Series, recorder};

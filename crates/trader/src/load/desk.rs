@@ -1,7 +1,6 @@
 //! The trader's desk: its connections (lanes), its messages in flight and its stamps. The load
 //! models decide which message is due when; the desk sends, stamps, reads and records.
 
-use crate::between::ways::Ways;
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
 use crate::load::lane::{LANE_BYTES_MAX, LoadLane, UnsentMessage};
 use crate::load::lengths::Lengths;
@@ -11,7 +10,8 @@ use crate::load::rows::{CANCEL_RESPONSE, CYCLE_SERVICE, ORDER_RESPONSE};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::load::silence::{Answer, Silence};
 use crate::load::stamping::Stamping;
-use crate::stamped::KernelTimes;
+use between::ways::KernelTimes;
+use between::ways::Ways;
 use clock::Clock;
 use clock::recorder::Recorder;
 use host::processor::ProcessorMeter;

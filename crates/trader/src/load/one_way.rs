@@ -1,11 +1,11 @@
 //! Requests one way: which clock stamps them, and what to do where the other end has another one.
 
-use crate::between::ends::{After, Ends};
-use crate::between::offsets::Offsets;
-use crate::between::ways::Ways;
 use crate::load::patience::Directions;
 use crate::load::rows::{SERIES, SERIES_OF_REQUESTS};
-use crate::stamped::KernelTimes;
+use between::ends::{After, Ends};
+use between::offsets::Offsets;
+use between::ways::KernelTimes;
+use between::ways::Ways;
 use clock::Clock;
 use clock::phc::PhcCourse;
 use clock::recorder::{Drain, Recorder, Series, recorder};

@@ -1,8 +1,8 @@
 //! How long replies over datagrams are waited for, and for which.
 
-use crate::between::ways::Ways;
 use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Progress};
 use crate::load::session::Message;
+use between::ways::Ways;
 use std::collections::VecDeque;
 
 /// The messages whose replies are waited for.

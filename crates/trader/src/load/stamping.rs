@@ -2,7 +2,8 @@
 
 use crate::load::in_flight::{InFlight, Progress};
 use crate::load::session::Message;
-use crate::stamped::{KernelTimes, StampedMessages};
+use crate::stamped::StampedMessages;
+use between::ways::KernelTimes;
 use clock::Clock;
 use clock::recorder::Recorder;
 use record::KernelStamped;

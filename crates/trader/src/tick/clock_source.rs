@@ -2,13 +2,13 @@
 //! a tick come from one counter. Between two machines, the conversion of the exchange's stamps
 //! after the run.
 
-use crate::between::ends::identity;
-use crate::between::offsets::Offsets;
-use crate::between::probes::Probes;
 use crate::load::dialler::Dialler;
 use crate::load::error::TraderError;
 use crate::tick::session::exchange::ExchangeSession;
 use crate::tick::stamped_orders::StampedResult;
+use between::ends::identity;
+use between::offsets::Offsets;
+use between::probes::Probes;
 use clock::Clock;
 use clock::time_base::{Bridge, TimeBase};
 use clock::utc::Time;

@@ -1,9 +1,8 @@
 //! The two directions of requests whose ends read different clocks: kept while measuring, recorded
 //! after the run.
 
-use crate::between::offsets::{Offset, Offsets};
-use crate::between::probes::Probes;
-use crate::stamped::KernelTimes;
+use crate::offsets::{Offset, Offsets};
+use crate::probes::Probes;
 use clock::phc::PhcCourse;
 use clock::recorder::{Recorder, histogram};
 use clock::time_base::one_way;
@@ -14,21 +13,34 @@ use std::collections::HashMap;
 use sync::{NearerStamps, Probe, Reply};
 use transport::echo::datagrams::{EchoStamps, ReplyLeft};
 
+/// Our kernel's stamps of a message and its reply, on our clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelTimes {
+    /// The request's sequence.
+    pub sequence: u64,
+    /// When the driver got the request.
+    pub driver_ns: Option<u64>,
+    /// When the kernel had the reply.
+    pub received_ns: Option<u64>,
+    /// When the card sent the request and received the reply, on the card's clock.
+    pub card_ns: [Option<u64>; 2],
+}
+
 /// A request and its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub struct Way {
     /// The request's sequence.
-    pub(crate) sequence: u64,
+    pub sequence: u64,
     /// When it was due.
-    pub(crate) intended_ns: u64,
+    pub intended_ns: u64,
     /// When it was sent.
-    pub(crate) sent_ns: u64,
+    pub sent_ns: u64,
     /// When the echo had it and when it replied, on the echo's clock; 0 if it was lost.
-    pub(crate) echo_ns: [u64; 2],
+    pub echo_ns: [u64; 2],
     /// When the echo's kernel had it, on the echo's clock; 0: not stamped.
-    pub(crate) echo_kernel_ns: u64,
+    pub echo_kernel_ns: u64,
     /// When the reply was read, or no longer waited for.
-    pub(crate) ended_ns: u64,
+    pub ended_ns: u64,
 }
 
 impl Way {
@@ -50,13 +62,13 @@ fn signed(ns: u64) -> i64 {
 
 /// Largest errors of the kernel's stamps on our clock and on the echo's, ns; `None`: they are not
 /// to be used.
-pub(crate) type KernelErrors = [Option<u64>; 2];
+pub type KernelErrors = [Option<u64>; 2];
 
 /// The directions of one run.
-pub(crate) struct Ways {
+pub struct Ways {
     kept: Vec<Way>,
     /// Ways that found no room.
-    pub(crate) unkept: u64,
+    pub unkept: u64,
     /// Departures of replies from the echo, as long as there is room.
     left: Vec<ReplyLeft>,
 }
@@ -70,7 +82,7 @@ fn room<T: Clone>(value: T, count: u64) -> Vec<T> {
 
 impl Ways {
     /// With room for `messages`, of which the kernel stamps one of `stamp_every` (0: none).
-    pub(crate) fn with_room(messages: u64, stamp_every: u64) -> Ways {
+    pub fn with_room(messages: u64, stamp_every: u64) -> Ways {
         let way = Way {
             sequence: 1,
             intended_ns: 1,
@@ -90,7 +102,7 @@ impl Ways {
     /// Keeps request `sequence`, due, sent and ended at these times; without the echo's stamps it
     /// was lost.
     #[inline]
-    pub(crate) fn keep(
+    pub fn keep(
         &mut self,
         sequence: u64,
         [intended_ns, sent_ns, ended_ns]: [u64; 3],
@@ -114,13 +126,13 @@ impl Ways {
     }
 
     /// The latest stamp of the echo, on its clock.
-    pub(crate) fn last_echo_ns(&self) -> u64 {
+    pub fn last_echo_ns(&self) -> u64 {
         self.kept.iter().map(|way| way.echo_ns[1]).max().unwrap_or(0)
     }
 
     /// The probes that they are, with our kernel's stamps of some, and our card's clock if it is
     /// known. The figures stay those of the application's stamps.
-    pub(crate) fn probes(
+    pub fn probes(
         &self,
         [ours_ns, theirs_ns]: KernelErrors,
         kernel: &[KernelTimes],
@@ -150,7 +162,7 @@ impl Ways {
     /// Records them, each direction unless `shown` leaves it out. `tags` are those of the
     /// recorder's series: response and service time of a request's way, and service time of a
     /// reply's.
-    pub(crate) fn record(
+    pub fn record(
         &self,
         offsets: Offsets,
         shown: OneWay,

@@ -14,19 +14,19 @@ const QUESTIONS_MAX: u64 = 5;
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The clocks of both ends before a run.
-pub(crate) struct Ends {
+pub struct Ends {
     ours: TimeBase,
     theirs: EchoClock,
 }
 
 /// Both clocks once more, after the run.
 #[derive(Default)]
-pub(crate) struct After {
+pub struct After {
     /// `None` if the echo doesn't answer, or restarted meanwhile.
-    pub(crate) bridge: Option<Bridge>,
+    pub bridge: Option<Bridge>,
     /// Largest error of its kernel's stamps on its clock, ns; `None` if it has none, or if its wall
     /// clock was set meanwhile.
-    pub(crate) kernel_error_ns: Option<u64>,
+    pub kernel_error_ns: Option<u64>,
 }
 
 impl Ends {
@@ -34,30 +34,30 @@ impl Ends {
     ///
     /// # Errors
     /// If the echo doesn't say its clock.
-    pub(crate) fn ask(flow: &UdpSocket, clock: Clock) -> io::Result<Ends> {
+    pub fn ask(flow: &UdpSocket, clock: Clock) -> io::Result<Ends> {
         Ok(Ends { theirs: ask(flow)?, ours: host::utc::time_base(clock) })
     }
 
     /// The echo's clock, if it runs on this boot of this machine: both ends can read it.
-    pub(crate) fn shared(&self) -> Option<Clock> {
+    pub fn shared(&self) -> Option<Clock> {
         let theirs = &self.theirs.time;
         let is_ours = theirs.is_of(&self.ours.boot_id) && theirs.clock.is_readable();
         is_ours.then_some(theirs.clock)
     }
 
     /// Identify both clocks.
-    pub(crate) fn clocks(&self) -> [String; 2] {
+    pub fn clocks(&self) -> [String; 2] {
         [&self.ours, &self.theirs.time].map(identity)
     }
 
     /// Resolution of the coarser clock, ns.
-    pub(crate) fn step_ns(&self) -> u64 {
+    pub fn step_ns(&self) -> u64 {
         self.ours.clock.step_ns().max(self.theirs.time.clock.step_ns())
     }
 
     /// Asks the echo for its clock once more, after the run. `last_ns`: its last stamp, on its
     /// clock.
-    pub(crate) fn after(self, flow: &UdpSocket, last_ns: u64) -> After {
+    pub fn after(self, flow: &UdpSocket, last_ns: u64) -> After {
         let ours = host::utc::time_base(self.ours.clock);
         let Ok(theirs) = ask(flow) else { return After::default() };
         After {
@@ -78,7 +78,7 @@ fn kernel_error_ns(before: &EchoClock, after: &EchoClock, last_ns: u64) -> Optio
 }
 
 /// Identifies a clock by its boot and calibration; empty if they are unknown.
-pub(crate) fn identity(end: &TimeBase) -> String {
+pub fn identity(end: &TimeBase) -> String {
     match (end.boot_id.as_str(), serde_json::to_string(&end.clock)) {
         ("", _) | (_, Err(_)) => String::new(),
         (boot_id, Ok(clock)) => format!("{boot_id} {clock}"),

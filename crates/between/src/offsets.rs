@@ -1,6 +1,6 @@
 //! The offset of the other end's clock at any instant of a run.
 
-use crate::between::probes::Probes;
+use crate::probes::Probes;
 use clock::time_base::Bridge;
 use record::between::{Between, OffsetBracket, OffsetClaim, OffsetEstimate};
 use sync::{BATCHES, Bounds, Brackets, Estimate, Probe, estimates, wander_ns};
@@ -20,15 +20,15 @@ const BRACKET: &str = "bracket";
 
 /// Offset of the other end's clock at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Offset {
+pub struct Offset {
     /// The other clock minus ours, ns: the middle of what is possible.
-    pub(crate) middle_ns: i64,
+    pub middle_ns: i64,
     /// Its largest error, either way, ns.
-    pub(crate) error_ns: u64,
+    pub error_ns: u64,
 }
 
 /// All offsets of a run.
-pub(crate) struct Offsets {
+pub struct Offsets {
     brackets: Brackets,
     /// The claim of the clocks' keepers with the tightest bound that the bracket doesn't
     /// contradict.
@@ -38,7 +38,7 @@ pub(crate) struct Offsets {
 
 impl Offsets {
     /// The offsets that `probes` leave. `step_ns` is the resolution of the coarser clock.
-    pub(crate) fn of(probes: &Probes, bridge: Option<Bridge>, step_ns: u64) -> Offsets {
+    pub fn of(probes: &Probes, bridge: Option<Bridge>, step_ns: u64) -> Offsets {
         let bounds = Bounds { stamp_error_ns: step_ns as f64, ..Bounds::FREE_RUNNING };
         let brackets = Brackets::of(&probes.narrowed, &bounds, &[]);
         let instants = instants(&probes.own);
@@ -71,7 +71,7 @@ impl Offsets {
     }
 
     /// The offset at an instant of our clock; `None` where a clock was set, or nothing is known.
-    pub(crate) fn at(&self, ours_ns: u64) -> Option<Offset> {
+    pub fn at(&self, ours_ns: u64) -> Option<Offset> {
         let [low, high] = self.interval(ours_ns)?;
         let width = high.abs_diff(low);
         let middle_ns = low.saturating_add_unsigned(width / 2);
@@ -86,7 +86,7 @@ impl Offsets {
     }
 
     /// If the offset is known at an instant: by how much `middle_ns` may be off it, ns.
-    pub(crate) fn error_ns(&self, middle_ns: i64, ours_ns: u64) -> Option<u64> {
+    pub fn error_ns(&self, middle_ns: i64, ours_ns: u64) -> Option<u64> {
         let [low, high] = self.interval(ours_ns)?;
         Some(middle_ns.abs_diff(low).max(middle_ns.abs_diff(high)))
     }
@@ -97,7 +97,7 @@ impl Offsets {
     }
 
     /// The record. `worst` is the instant of the largest error that was used, and that error.
-    pub(crate) fn into_record(mut self, worst: Option<(u64, u64)>) -> Between {
+    pub fn into_record(mut self, worst: Option<(u64, u64)>) -> Between {
         self.record.offset_ns = self.at(self.record.at_ns).map(|offset| offset.middle_ns);
         if let Some((at_ns, error_ns)) = worst {
             self.record.error_ns = Some(error_ns);

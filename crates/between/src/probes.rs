@@ -4,23 +4,23 @@ use sync::{NearerStamps, Probe};
 
 /// All probes of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Probes {
+pub struct Probes {
     /// By the stamps next to the system calls.
-    pub(crate) own: Vec<Probe>,
+    pub own: Vec<Probe>,
     /// The same ones, each by those of its stamps that are nearest to the wire. One with some of
     /// the kernel's stamps is as true, but favours a direction.
-    pub(crate) narrowed: Vec<Probe>,
+    pub narrowed: Vec<Probe>,
     /// Probes with all four of the kernel's stamps, by these: they favour no direction.
-    pub(crate) whole: Vec<Probe>,
+    pub whole: Vec<Probe>,
     /// Number of the kernel's stamps: sent, received, replied, returned.
-    pub(crate) kernel: [u64; 4],
+    pub kernel: [u64; 4],
     /// Number of stamps of our card: sent, returned.
-    pub(crate) card: [u64; 2],
+    pub card: [u64; 2],
 }
 
 impl Probes {
     /// Adds a probe, and what the kernels at both ends and our card stamped of it.
-    pub(crate) fn add(&mut self, own: Probe, kernel: &NearerStamps, card: &NearerStamps) {
+    pub fn add(&mut self, own: Probe, kernel: &NearerStamps, card: &NearerStamps) {
         let stamps = [kernel.sent_ns, kernel.received_ns, kernel.replied_ns, kernel.returned_ns];
         count(&mut self.kernel, stamps);
         count(&mut self.card, [card.sent_ns, card.returned_ns]);

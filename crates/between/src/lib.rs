@@ -6,10 +6,14 @@
 //!   ends     both ends' clocks before and after the run, and what their keepers claim
 //!   probes   the probes by the applications' stamps, and narrowed by the kernels'
 //!   offsets  the bracket of the offset at any instant, narrowed by the tightest claim
-//!   ways     the directions of requests over datagrams; `tick::clock_source` has those of ticks
+//!   ways     requests over datagrams and their replies: the probes that they are, and their
+//!            directions. Ticks have theirs in the trader
 //! ```
 
-pub(crate) mod ends;
-pub(crate) mod offsets;
-pub(crate) mod probes;
-pub(crate) mod ways;
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod ends;
+pub mod offsets;
+pub mod probes;
+pub mod ways;
