@@ -110,8 +110,8 @@ fn ask(flow: &UdpSocket) -> io::Result<EchoClock> {
         ErrorKind::TimedOut,
         format!(
             "no answer to {QUESTIONS_MAX} datagrams of {TIME_BASE_BYTES} bytes that ask for the \
-             echo's clock: let UDP and its fragments through, and start \
-             `tickpath exchange --echo --datagrams` there"
+             other end's clock: let UDP and its fragments through, and start that end \
+             (`tickpath exchange --echo --datagrams`, or `tickpath subscribers` of a fan-out)"
         ),
     ))
 }

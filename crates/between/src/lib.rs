@@ -7,7 +7,7 @@
 //!   probes   the probes by the applications' stamps, and narrowed by the kernels'
 //!   offsets  the bracket of the offset at any instant, narrowed by the tightest claim
 //!   ways     requests over datagrams and their replies: the probes that they are, and their
-//!            directions. Ticks have theirs in the trader
+//!            directions. Ticks have theirs in the trader, and a fan-out's copies in `fanout-bench`
 //! ```
 
 #![forbid(unsafe_code)]

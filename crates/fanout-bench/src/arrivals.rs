@@ -16,6 +16,8 @@ pub(crate) struct Arrivals {
     received: Vec<u32>,
     resent: Vec<u32>,
     copies: Vec<u32>,
+    /// The certain ranks of each message; empty where all stamps are of one clock.
+    certain: Vec<CertainRanks>,
     /// When each copy was handed on; empty without a hold.
     releases: Vec<u32>,
     came: u64,
@@ -28,6 +30,15 @@ pub(crate) struct Arrivals {
     pub backwards: u64,
     /// Copies that the kernel did not stamp.
     pub unstamped: u64,
+}
+
+/// The subscribers that certainly got a message first and last; `None`: the clocks leave it open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CertainRanks {
+    /// Number of the subscriber, from 0.
+    pub first: Option<usize>,
+    /// As `first`.
+    pub last: Option<usize>,
 }
 
 /// One message, as far as it came. All times are ns after it was sent.
@@ -43,6 +54,7 @@ pub(crate) struct Message<'a> {
     pub resent_ns: Option<u64>,
     copies: &'a [u32],
     releases: &'a [u32],
+    certain: Option<CertainRanks>,
 }
 
 impl Message<'_> {
@@ -55,6 +67,16 @@ impl Message<'_> {
     /// When each copy was handed on, of those that were.
     pub(crate) fn releases(&self) -> impl Iterator<Item = u64> + '_ {
         self.releases.iter().filter(|ns| **ns != NEVER).map(|ns| u64::from(*ns))
+    }
+
+    /// The first and the last one of the subscribers that got it. Where all stamps are of one
+    /// clock, and two got it at the same nanosecond, the one with the lower number is first.
+    pub(crate) fn ranks(&self) -> CertainRanks {
+        let by_time = |copy: &(usize, u64)| (copy.1, copy.0);
+        self.certain.unwrap_or_else(|| CertainRanks {
+            first: self.copies().min_by_key(by_time).map(|(subscriber, _)| subscriber),
+            last: self.copies().max_by_key(by_time).map(|(subscriber, _)| subscriber),
+        })
     }
 
     /// Whether every subscriber got a copy.
@@ -74,6 +96,7 @@ impl Arrivals {
             received: vec![NEVER; messages],
             resent: vec![NEVER; messages],
             copies: vec![NEVER; messages * subscribers],
+            certain: Vec::new(),
             releases: vec![NEVER; if holds { messages * subscribers } else { 0 }],
             came: 0,
             released: 0,
@@ -123,6 +146,43 @@ impl Arrivals {
         true
     }
 
+    /// The same messages with room for copies that other hosts received.
+    pub(crate) fn elsewhere(self, subscribers: usize) -> Arrivals {
+        let messages = self.sent_ns.len();
+        Arrivals {
+            subscribers,
+            copies: vec![NEVER; messages * subscribers],
+            certain: vec![CertainRanks::default(); messages],
+            ..self
+        }
+    }
+
+    /// When message `number` was sent, ns after the start; `None`: it was not.
+    pub(crate) fn sent_at(&self, number: usize) -> Option<u64> {
+        self.sent_ns.get(number).copied().filter(|sent_ns| *sent_ns != u64::MAX)
+    }
+
+    /// A copy of message `number` arrived on another host, this long after sending as far as the
+    /// clocks are known; `None`: nobody knows when.
+    pub(crate) fn came_elsewhere(
+        &mut self,
+        number: usize,
+        subscriber: usize,
+        after_ns: Option<i64>,
+    ) {
+        self.came += 1;
+        if let Some(after_ns) = after_ns {
+            let after_ns = u64::try_from(after_ns).unwrap_or(0);
+            self.copies[number * self.subscribers + subscriber] =
+                u32::try_from(after_ns).unwrap_or(NEVER).min(NEVER - 1);
+        }
+    }
+
+    /// Sets the certain ranks of message `number`.
+    pub(crate) fn ranked(&mut self, number: usize, ranks: CertainRanks) {
+        self.certain[number] = ranks;
+    }
+
     /// A copy that counts was handed on, and its message sent, at these times of the wall clock.
     pub(crate) fn handed_on(
         &mut self,
@@ -159,6 +219,7 @@ impl Arrivals {
             received_ns: seen(self.received[at]),
             resent_ns: seen(self.resent[at]),
             copies: &self.copies[at * self.subscribers..(at + 1) * self.subscribers],
+            certain: self.certain.get(at).copied(),
             releases: match self.releases.is_empty() {
                 true => &[],
                 false => &self.releases[at * self.subscribers..(at + 1) * self.subscribers],

@@ -1,6 +1,6 @@
 //! From arrivals to latencies, ranks and losses.
 
-use crate::arrivals::{Arrivals, Message};
+use crate::arrivals::{Arrivals, CertainRanks, Message};
 use clock::recorder::{self, INTERVAL_NS, Interval, Series, write_log};
 use fair::hold::{self, Cost};
 use hdrhistogram::Histogram;
@@ -180,13 +180,9 @@ impl Ranks {
             return;
         }
         self.whole += 1;
-        let by_time = |copy: &(usize, u64)| (copy.1, copy.0);
-        if let Some((first, _)) = message.copies().min_by_key(by_time) {
-            self.subscribers[first].first += 1;
-        }
-        if let Some((last, _)) = message.copies().max_by_key(by_time) {
-            self.subscribers[last].last += 1;
-        }
+        let CertainRanks { first, last } = message.ranks();
+        first.into_iter().for_each(|first| self.subscribers[first].first += 1);
+        last.into_iter().for_each(|last| self.subscribers[last].last += 1);
     }
 
     fn into_run(mut self, fair: f64, held: Option<(u64, Cost)>) -> FanOutRun {

@@ -69,6 +69,22 @@ impl Subscriber {
         // A lost one expires.
         let _ = self.socket.as_ref().send_to(&self.member.leave(), self.member.parent());
     }
+
+    /// Renews the registration, if that is due.
+    pub(crate) fn renew(&mut self, now_ns: u64) {
+        if let Some(message) = self.member.due(now_ns) {
+            // A lost one is due again.
+            let _ = self.socket.as_ref().send_to(&message, self.member.parent());
+        }
+    }
+
+    /// Takes the replicator's answer, which has the registration's token.
+    pub(crate) fn answered(&mut self, bytes: &[u8], now_ns: u64) {
+        let parent = self.member.parent();
+        if let Answer::Reply(reply) = self.member.receive(bytes, parent.into(), now_ns) {
+            let _ = self.socket.as_ref().send_to(&reply, parent);
+        }
+    }
 }
 
 /// Registers that many, one after the other: a fixed order of sending is that of their numbers.

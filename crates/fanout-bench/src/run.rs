@@ -1,6 +1,7 @@
 //! One run of one plan.
 
 use crate::flow::{Flow, Flowed, Phase};
+use crate::hosts;
 use crate::judge::{self, Judged, judge};
 use crate::register::{self, RegisterError, Subscriber};
 use clock::{Clock, wall_now};
@@ -9,7 +10,7 @@ use host::thread::Usage;
 use plan::process::fan_out::FanOutPlan;
 use plan::range::OutOfRange;
 use record::directory::cannot_write;
-use record::fan_out::FanOutHeld;
+use record::fan_out::{FanOutHeld, FanOutHosts};
 use record::{ClientResult, Load};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -32,6 +33,14 @@ pub enum FanOutBenchError {
     /// The source has no socket.
     #[error("cannot send to the replicator: {0}; check that the network is up")]
     Source(io::Error),
+    /// An end on another host can't be used.
+    #[error("the subscribers at {host}: {why}")]
+    End {
+        /// As the plan names it.
+        host: String,
+        /// The reason, and what to try.
+        why: String,
+    },
     /// The log can't be written.
     #[error("{}", cannot_write(path, source))]
     Log {
@@ -46,15 +55,24 @@ pub enum FanOutBenchError {
 }
 
 /// A flow as the measuring thread left it.
-struct Measured {
-    flowed: Flowed,
-    /// The hold that was applied.
-    held: Option<FanOutHeld>,
-    /// Copies that the kernel dropped in front of the subscribers; `None`: it does not say.
-    dropped: Option<u64>,
+pub(crate) struct Sent {
+    pub flowed: Flowed,
     usage: Usage,
-    clock: Clock,
     started: SystemTime,
+}
+
+/// A flow with its arrivals.
+pub(crate) struct Measured {
+    pub sent: Sent,
+    /// The hold that was applied.
+    pub held: Option<FanOutHeld>,
+    /// Copies that the kernel dropped in front of the subscribers; `None`: it does not say.
+    pub dropped: Option<u64>,
+    pub clock: Clock,
+    /// The ends of subscribers on other hosts.
+    pub hosts: Option<FanOutHosts>,
+    /// Why the run is no result.
+    pub failures: Vec<String>,
 }
 
 /// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
@@ -63,17 +81,19 @@ struct Measured {
 /// If there is no result. A run that broke off has a result that says so.
 pub fn run(plan: &FanOutPlan, stop: &AtomicBool) -> Result<ClientResult, FanOutBenchError> {
     plan.check()?;
-    let measured = std::thread::scope(|scope| scope.spawn(|| measure(plan, stop)).join());
-    let measured = measured.map_err(|_| FanOutBenchError::Panic)??;
+    let measured = if plan.hosts.is_empty() {
+        let measuring = std::thread::scope(|scope| scope.spawn(|| measure(plan, stop)).join());
+        measuring.map_err(|_| FanOutBenchError::Panic)??
+    } else {
+        hosts::measure(plan, stop)?
+    };
     let failed = |source| FanOutBenchError::Log { path: plan.hlog.clone(), source };
     let log = File::options().create(true).append(true).open(Path::new(&plan.hlog));
     let mut log = BufWriter::new(log.map_err(failed)?);
-    let Measured { flowed, held, dropped, usage, clock, started } = measured;
-    let question = judge::Measured { subject: &plan.subject, fair: plan.fair, held };
-    let judged = judge(&flowed.arrivals, question, started, &mut log);
-    let mut judged = judged.map_err(failed)?;
-    judged.run.dropped_after = dropped;
-    Ok(result(plan, &flowed, usage, clock, judged))
+    let question = judge::Measured { subject: &plan.subject, fair: plan.fair, held: measured.held };
+    let Sent { flowed, started, .. } = &measured.sent;
+    let judged = judge(&flowed.arrivals, question, *started, &mut log).map_err(failed)?;
+    Ok(result(plan, measured, judged))
 }
 
 /// The measuring thread.
@@ -93,18 +113,29 @@ fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measured, FanOutBench
             (phase(plan, before, Some(held)), Some(held), failure)
         }
     };
-    let flow = Flow::new(plan, phase, clock, &subscribers).map_err(FanOutBenchError::Source)?;
-    scheduling()?;
-    let before = host::thread::usage();
-    let (before_wall, before_ns) = (wall_now(), clock.now_ns());
-    let mut flowed = flow.run(stop);
-    flowed.failure = failure.or(flowed.failure);
-    let started = before_wall + Duration::from_nanos(flowed.start_ns - before_ns);
-    let usage = host::thread::usage().since(before);
+    let mut sent = send(plan, phase, clock, &subscribers, stop)?;
+    sent.flowed.failure = failure.or(sent.flowed.failure);
     let dropped =
         subscribers.iter().map(|one| transport::datagram::dropped(one.socket.as_ref())).sum();
     subscribers.iter().for_each(register::Subscriber::leave);
-    Ok(Measured { flowed, held, dropped, usage, clock, started })
+    Ok(Measured { sent, held, dropped, clock, hosts: None, failures: Vec::new() })
+}
+
+/// Sends the messages of a phase, and collects the copies of these subscribers.
+pub(crate) fn send(
+    plan: &FanOutPlan,
+    phase: Phase,
+    clock: Clock,
+    subscribers: &[Subscriber],
+    stop: &AtomicBool,
+) -> Result<Sent, FanOutBenchError> {
+    let flow = Flow::new(plan, phase, clock, subscribers).map_err(FanOutBenchError::Source)?;
+    host::thread::set_scheduling(plan.scheduling)?;
+    let before = host::thread::usage();
+    let (before_wall, before_ns) = (wall_now(), clock.now_ns());
+    let flowed = flow.run(stop);
+    let started = before_wall + Duration::from_nanos(flowed.start_ns - before_ns);
+    Ok(Sent { usage: host::thread::usage().since(before), started, flowed })
 }
 
 /// The hold that the plan names.
@@ -114,7 +145,7 @@ fn named_hold(plan: &FanOutPlan) -> Option<FanOutHeld> {
 }
 
 /// The measured messages.
-fn phase(plan: &FanOutPlan, before: u64, held: Option<FanOutHeld>) -> Phase {
+pub(crate) fn phase(plan: &FanOutPlan, before: u64, held: Option<FanOutHeld>) -> Phase {
     let hold_ns = held.and_then(|held| held.hold_ns);
     Phase { before, messages: plan.messages, hold_ns }
 }
@@ -136,15 +167,17 @@ fn search(
     Ok((held, flowed.failure))
 }
 
-fn result(
-    plan: &FanOutPlan,
-    flowed: &Flowed,
-    usage: Usage,
-    clock: Clock,
-    judged: Judged,
-) -> ClientResult {
+fn result(plan: &FanOutPlan, measured: Measured, mut judged: Judged) -> ClientResult {
+    let Measured { sent: Sent { flowed, usage, .. }, dropped, clock, hosts, mut failures, .. } =
+        measured;
     let Flowed { arrivals, sent, start_ns, last_ns, failure } = flowed;
-    let mut failures: Vec<String> = failure.iter().cloned().collect();
+    judged.run.dropped_after = dropped;
+    if hosts.is_some() {
+        // A hold that middles ask for may be too short by what the clocks leave open.
+        (judged.run.hold_ns, judged.run.held_ns_mean, judged.run.late) = (None, None, None);
+    }
+    judged.run.hosts = hosts;
+    failures.extend(failure);
     if arrivals.unstamped > 0 {
         failures.push(format!(
             "the kernel did not stamp {} copies on arrival (SO_TIMESTAMPING); a sandbox or an old \
@@ -168,13 +201,13 @@ fn result(
     }
     let copies = sent * plan.subscribers as u64;
     // The last message is due one gap before the end of the schedule.
-    let lasted = last_ns.saturating_sub(*start_ns).max(1) as f64 / 1e9;
-    let planned = *sent as f64 / plan.rate_per_second;
+    let lasted = last_ns.saturating_sub(start_ns).max(1) as f64 / 1e9;
+    let planned = sent as f64 / plan.rate_per_second;
     let load = Load {
         model: "open".to_owned(),
         rate_per_second_offered: Some(plan.rate_per_second),
-        rate_per_second_achieved: *sent as f64 / lasted.max(planned),
-        sent: *sent,
+        rate_per_second_achieved: sent as f64 / lasted.max(planned),
+        sent,
         received: arrivals.copies(),
         lost: copies.saturating_sub(arrivals.copies()),
         duplicated: arrivals.duplicated,

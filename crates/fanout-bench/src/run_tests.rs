@@ -17,6 +17,9 @@ use std::thread;
 use std::time::Instant;
 use testing::unless;
 
+#[path = "hosts_tests.rs"]
+mod hosts;
+
 const ANY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
 const SUBSCRIBERS: usize = 4;
 const MESSAGES: u64 = 100;
@@ -121,14 +124,19 @@ fn carry(door: &UdpSocket, registration: SocketAddrV4, longer: Duration, stop: &
 
 /// One run with this hold, or with a search.
 fn measured(unfair: &Unfair, hold: Duration, search_messages: u64) -> (FanOutRun, Totals) {
-    let folder = tempfile::tempdir().unwrap();
-    let hlog = folder.path().join("001.hlog");
-    let plan = FanOutPlan {
+    let hold_ns = hold.as_nanos() as u64;
+    carried_out(FanOutPlan { hold_ns, search_messages, ..plan(unfair) })
+}
+
+/// A run that holds nothing.
+fn plan(unfair: &Unfair) -> FanOutPlan {
+    FanOutPlan {
         subject: "unfair".to_owned(),
         own: Ipv4Addr::LOCALHOST,
         replicator: unfair.replicator,
         registration: unfair.relay,
         subscribers: SUBSCRIBERS,
+        hosts: Vec::new(),
         message_bytes: 128,
         rate_per_second: 100.0,
         arrival: Arrival::Uniform,
@@ -137,13 +145,20 @@ fn measured(unfair: &Unfair, hold: Duration, search_messages: u64) -> (FanOutRun
         warm_up_messages: 10,
         messages: MESSAGES,
         fair: 0.9,
-        hold_ns: hold.as_nanos() as u64,
-        search_messages,
+        hold_ns: 0,
+        search_messages: 0,
         spins: false,
         core: None,
         scheduling: Scheduling::Other,
-        hlog: hlog.display().to_string(),
-    };
+        hlog: String::new(),
+    }
+}
+
+/// Its result, of which nothing is missing.
+fn carried_out(plan: FanOutPlan) -> (FanOutRun, Totals) {
+    let folder = tempfile::tempdir().unwrap();
+    let hlog = folder.path().join("001.hlog");
+    let plan = FanOutPlan { hlog: hlog.display().to_string(), ..plan };
     let result = run(&plan, &AtomicBool::new(false)).unwrap();
     assert!(result.complete, "{:?}", result.failures);
     let load = result.load;

@@ -1,6 +1,7 @@
 //! Input of a run: a scenario, the programs, and the directory of the record. `run::stage` carries
 //! it out.
 
+use crate::kind::fan_out;
 use crate::placement::ScenarioCores;
 use host::network::NetworkError;
 use host::{HostError, Scheduling};
@@ -87,6 +88,9 @@ impl Conduct {
                  start that exchange again for each run",
             );
         }
+        if scenario.kind == Measure::FanOut && !scenario.exchange.start {
+            return self.check_fan_out();
+        }
         match (scenario.exchange.start, &self.connect) {
             (true, Some(_)) => usage(
                 "the scenario starts an exchange of its own, and --connect names another; add \
@@ -97,6 +101,19 @@ impl Conduct {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the replicator and the subscribers that run already are named.
+    fn check_fan_out(&self) -> Result<(), ConductError> {
+        if self.scenario.fan_out.hosts.is_empty() {
+            return Err(ConductError::Usage(
+                "the scenario starts no replicator, and its subscribers are on other hosts: start \
+                 `tickpath subscribers` on each, and name them with --set \
+                 'fan_out.hosts=[\"IP:PORT\"]'"
+                    .to_owned(),
+            ));
+        }
+        fan_out::Ready::named(self).map(|_| ())
     }
 
     /// Reads the scenario's risk profile; `None` if it names none.

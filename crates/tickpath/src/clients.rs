@@ -34,6 +34,7 @@ pub(crate) fn fan_out_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
     let stop = signals::stop_flag()?;
     let plan: ::plan::process::fan_out::FanOutPlan = plan_on_stdin()?;
+    keep_off(plan.core);
     say(&fanout_bench::run(&plan, &stop)?)
 }
 

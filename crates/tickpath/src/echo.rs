@@ -8,6 +8,7 @@ use crate::process::{FirstLine, bind, say, say_ready};
 use anyhow::{Context, bail};
 use clock::Clock;
 use clock::time_base::EchoClock;
+use clock::wall::WallLine;
 use plan::backend;
 use std::sync::atomic::AtomicBool;
 use transport::echo::datagrams::{DatagramCounts, EchoSocket};
@@ -60,18 +61,25 @@ fn datagrams(
     host::thread::set_scheduling(threads.scheduling)?;
     let stack = socket.stack();
     say_ready(socket.local_addr()?, &FirstLine { stack, ..FirstLine::of(clock) })?;
-    let describe = |kernel| {
-        let said = EchoClock { time: host::utc::time_base(clock), kernel };
-        serde_json::to_string(&said).unwrap_or_default()
-    };
+    let describe = |kernel| described(clock, kernel);
     let counts = datagrams::serve(socket, row.spins, (clock, &describe), stop)?;
+    say(&serde_json::json!({ "datagrams": counted(&counts) }).to_string());
+    Ok(DONE)
+}
+
+/// The clock of an echo over datagrams, for clients that ask.
+pub(crate) fn described(clock: Clock, kernel: Option<WallLine>) -> String {
+    let said = EchoClock { time: host::utc::time_base(clock), kernel };
+    serde_json::to_string(&said).unwrap_or_default()
+}
+
+/// Its counts.
+pub(crate) fn counted(counts: &DatagramCounts) -> serde_json::Value {
     let DatagramCounts { received, replied, rejected, uncounted, unsent } = counts;
-    let counts = serde_json::json!({
+    serde_json::json!({
         "received": received, "replied": replied, "rejected": rejected, "uncounted": uncounted,
         "unsent": unsent,
-    });
-    say(&serde_json::json!({ "datagrams": counts }).to_string());
-    Ok(DONE)
+    })
 }
 
 /// The same bytes without the server loop.

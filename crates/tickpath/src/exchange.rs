@@ -8,7 +8,9 @@ use crate::exchange_plan;
 use crate::exit::DONE;
 use crate::fix::{self, FixDoor};
 use crate::plant;
-use crate::process::{self, FirstLine, bind, die_with, raise_descriptors, say, say_ready};
+use crate::process::{
+    self, FirstLine, bind, clock_of, die_with, raise_descriptors, say, say_ready,
+};
 use crate::recovered::tell_recovery;
 use crate::replicate::{self, FollowerTls};
 use crate::sbe_udp::{self, SbeUdp};
@@ -58,7 +60,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let others = [primaries.clone().map(reload), follower_tls.as_ref().map(FollowerTls::reload)];
     let stop = Secure::stop_flag(secure.as_ref(), others.into_iter().flatten())?;
     let threads = Threads::new(arguments)?;
-    let clock = clock(arguments)?;
+    let clock = clock_of(arguments.clock.as_deref())?;
     // First the core, so that memory comes from its NUMA node.
     if let Some(&core) = threads.cores.first() {
         host::thread::pin(core)?;
@@ -135,19 +137,6 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         Ok(()) => Ok(DONE),
         Err(why) => bail!("the journal has failed: {why}"),
     }
-}
-
-/// The clock that was given, so that its stamps and another process's are on one timeline, or one
-/// of its own.
-fn clock(arguments: &ExchangeArguments) -> anyhow::Result<Clock> {
-    let Some(text) = &arguments.clock else { return Ok(Clock::calibrate()) };
-    let clock: Clock = serde_json::from_str(text).with_context(|| {
-        format!("--clock {text} is no clock; take it from a process's first line")
-    })?;
-    if !clock.is_readable() {
-        bail!("--clock {text} reads a counter that is not here; it is from another machine");
-    }
-    Ok(clock)
 }
 
 fn config(

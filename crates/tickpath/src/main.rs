@@ -44,6 +44,7 @@ mod side_by_side;
 mod signals;
 mod snapshots;
 mod standby;
+mod subscribers;
 mod sweep;
 mod tool;
 mod trade;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
         cli::Command::Follower(arguments) => replicate::follower(&arguments),
         cli::Command::Gateway(arguments) => gateway::gateway(&arguments),
         cli::Command::FanOut(arguments) => fan_out::fan_out(&arguments),
+        cli::Command::Subscribers(arguments) => subscribers::subscribers(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
         cli::Command::Race(arguments) => race::race(&arguments),
         cli::Command::Replay(arguments) => replay::replay(&arguments),

@@ -1,7 +1,7 @@
 //! Set-up that every process of a run makes itself: limits, cores, its listener, lines for its
 //! parent.
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use clock::Clock;
 use record::progress::{ProgressLine, Second};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -51,6 +51,19 @@ pub(crate) fn keep_off(core: Option<usize>) {
     if !cores.is_empty() {
         let _ = host::thread::run_on(&cores);
     }
+}
+
+/// The clock that was given, so that its stamps and another process's are on one timeline, or one
+/// of its own.
+pub(crate) fn clock_of(given: Option<&str>) -> anyhow::Result<Clock> {
+    let Some(text) = given else { return Ok(Clock::calibrate()) };
+    let clock: Clock = serde_json::from_str(text).with_context(|| {
+        format!("--clock {text} is no clock; take it from a process's first line")
+    })?;
+    if !clock.is_readable() {
+        bail!("--clock {text} reads a counter that is not here; it is from another machine");
+    }
+    Ok(clock)
 }
 
 /// One line on stdout for the parent. It is dropped if the parent reads too slowly:

@@ -31,6 +31,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("net-size", include_str!("../../../../scenarios/net-size.toml")),
     ("net-pps", include_str!("../../../../scenarios/net-pps.toml")),
     ("fan-out", include_str!("../../../../scenarios/fan-out.toml")),
+    ("fan-out-hosts", include_str!("../../../../scenarios/fan-out-hosts.toml")),
     ("fan-out-ways", include_str!("../../../../scenarios/fan-out-ways.toml")),
     ("tick-dialects", include_str!("../../../../scenarios/tick-dialects.toml")),
     ("tick-to-trade", include_str!("../../../../scenarios/tick-to-trade.toml")),

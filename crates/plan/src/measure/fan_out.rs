@@ -9,7 +9,7 @@ use crate::process::fan_out::{
 };
 use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
-use crate::tables::fan_out::SendOrder;
+use crate::tables::fan_out::{FanOut as Table, SendOrder};
 use crate::tables::load::{Model, check_plain};
 use crate::tables::subject::Subject;
 use crate::tables::ticks::Network;
@@ -45,6 +45,7 @@ impl Measurement for FanOut {
             "load.arrival",
             "load.burst",
             "load.seed",
+            "exchange.start",
             "exchange.cores",
             "exchange.scheduling",
             "exchange.backend",
@@ -68,8 +69,13 @@ impl Measurement for FanOut {
     }
 
     fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
-        let holds = scenario.fan_out.holds();
-        holds || ![RELEASE, RELEASE_SPREAD, LATE].contains(&series)
+        let Table { hosts, .. } = &scenario.fan_out;
+        match series {
+            RELEASE | RELEASE_SPREAD | LATE => scenario.fan_out.holds(),
+            // The replicator's host has a clock of its own, which nobody asks for.
+            HOP_1 | REPLICATOR | HOP_2 => hosts.is_empty(),
+            _ => true,
+        }
     }
 
     fn recorded(&self) -> &'static [&'static str] {
@@ -91,6 +97,12 @@ impl Measurement for FanOut {
         check_replicator("exchange.backend", &scenario.exchange.backend, scenario)?;
         check_queue(scenario)?;
         let messages = scenario.messages(scenario.seconds);
+        scenario.fan_out.check_hosts(scenario.exchange.start, messages)?;
+        // A replicator that runs already has one order of sending.
+        let one = scenario.exchange.start || scenario.subject.len() == 1;
+        let why = "a replicator that runs already has one order of sending, so there is one \
+                   subject: use the scenario fan-out-hosts, or leave out the others";
+        require(one, "subject", scenario.subject.len(), why)?;
         scenario.fan_out.check_hold(scenario.load.rate_per_second, messages)?;
         let holds = scenario.fan_out.holds();
         Ok(check_arrivals(messages, scenario.fan_out.subscribers, holds)?)
@@ -115,7 +127,7 @@ impl Measurement for FanOut {
             cores: "replicator and client on",
             ..Words::of_messages(&[
                 "Processes of subscribers: a message has arrived when the kernel has it.",
-                "Hosts: source, replicator and subscribers share one.",
+                "Hosts: without fan_out.hosts, source, replicator and subscribers share one.",
             ])
         }
     }

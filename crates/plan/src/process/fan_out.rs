@@ -50,6 +50,9 @@ pub struct FanOutPlan {
     pub registration: SocketAddrV4,
     /// Subscribers.
     pub subscribers: usize,
+    /// `HOST:PORT` of each end that has subscribers on a host of its own; none: all are here.
+    #[serde(default)]
+    pub hosts: Vec<String>,
     /// Length of a message, with its header.
     pub message_bytes: usize,
     /// Messages a second.
@@ -94,6 +97,8 @@ impl FanOutPlan {
         within("subscribers", self.subscribers, 1..=SUBSCRIBERS_MAX, "there are {}")?;
         check_plain("arrival", self.arrival)?;
         let holds = self.hold_ns > 0 || self.search_messages > 0;
+        let why = "subscribers on other hosts hold nothing";
+        require(self.hosts.is_empty() || !holds, "hold_ns", self.hold_ns, why)?;
         check_arrivals(self.messages, self.subscribers, holds)
     }
 }

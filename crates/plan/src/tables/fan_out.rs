@@ -11,6 +11,8 @@ pub const MESSAGE_BYTES_MIN: usize = 40;
 pub const MESSAGE_BYTES_MAX: usize = 1_472;
 /// Limit on the copies of a run, whose arrivals are kept in memory, 4 bytes each.
 pub const ARRIVALS_MAX: u64 = 100_000_000;
+/// Limit on the copies of a run to subscribers of one end on another host, 8 bytes each.
+pub const END_ARRIVALS_MAX: u64 = 16_000_000;
 
 /// The longest hold, us: ten seconds.
 pub const HOLD_US_MAX: u64 = 10_000_000;
@@ -35,11 +37,24 @@ pub struct FanOut {
     pub hold_us: u64,
     /// Whether each run first finds the smallest hold for `fair`, and then applies it.
     pub search: bool,
+    /// `HOST:PORT` of each end (`tickpath subscribers`) that has subscribers on a host of its own;
+    /// none: all subscribers are on the source's host.
+    pub hosts: Vec<String>,
+    /// `IP:PORT` at which these register: the `--listen` of a replicator that runs already.
+    pub registration: String,
 }
 
 impl Default for FanOut {
     fn default() -> FanOut {
-        FanOut { subscribers: 16, message_bytes: 128, fair: 0.999, hold_us: 0, search: false }
+        FanOut {
+            subscribers: 16,
+            message_bytes: 128,
+            fair: 0.999,
+            hold_us: 0,
+            search: false,
+            hosts: Vec::new(),
+            registration: String::new(),
+        }
     }
 }
 
@@ -59,6 +74,34 @@ impl FanOut {
         require(self.hold_us <= HOLD_US_MAX, "fan_out.hold_us", self.hold_us, holds)?;
         let why = "a run has the hold that fan_out.hold_us names, or searches for one: set either";
         require(self.hold_us == 0 || !self.search, "fan_out.search", true, why)
+    }
+
+    /// Checks the ends on other hosts, whose run has that many messages.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with the values that are allowed.
+    pub fn check_hosts(&self, starts: bool, messages: u64) -> Result<(), OutOfRange> {
+        let ends = self.hosts.len();
+        if ends == 0 {
+            return Ok(());
+        }
+        let why = "subscribers on other hosts need a replicator that they reach: start `tickpath \
+                   fan-out` on a host of its own, and set exchange.start=false";
+        require(!starts, "exchange.start", starts, why)?;
+        within("fan_out.subscribers", self.subscribers, ends..=SUBSCRIBERS_MAX, "there are {}")?;
+        let is_address = self.registration.parse::<std::net::SocketAddrV4>().is_ok();
+        let why = "IP:PORT of the replicator's --listen, where subscribers on other hosts register";
+        require(is_address, "fan_out.registration", &self.registration, why)?;
+        let why = "between hosts each release would be off by the error of the subscriber's clock: \
+                   hold messages on one host";
+        require(self.hold_us == 0, "fan_out.hold_us", self.hold_us, why)?;
+        require(!self.search, "fan_out.search", true, why)?;
+        let copies = messages.saturating_mul(self.subscribers.div_ceil(ends) as u64);
+        let why = format!(
+            "{copies} copies at one end in one run, END_ARRIVALS_MAX is {END_ARRIVALS_MAX}: lower \
+             seconds, load.rate_per_second or fan_out.subscribers, or use more hosts"
+        );
+        require(copies <= END_ARRIVALS_MAX, "seconds", messages, why)
     }
 
     /// Whether subscribers hold messages.

@@ -41,7 +41,18 @@ impl RunOffset {
         tag: &str,
         run: usize,
     ) -> Option<RunOffset> {
-        let between = record.subject(subject)?.load.between.get(run)?;
+        let load = &record.subject(subject)?.load;
+        let Some(between) = load.between.get(run) else {
+            // Several clocks made each figure of such a fan-out: nothing of them cancels.
+            let hosts = load.fan_out.get(run)?.hosts.as_ref()?;
+            return Some(RunOffset {
+                clocks: Default::default(),
+                at_ns: 0,
+                offset_ns: 0,
+                error_ns: *hosts.errors_ns.get(tag)?,
+                way: Way::FromClient,
+            });
+        };
         Some(RunOffset {
             clocks: between.clocks.clone(),
             at_ns: between.at_ns,
@@ -104,6 +115,12 @@ pub(super) fn relate(
             run.figure.bracket = run.figure.bracket.map(around);
             CAUSE.clone_into(&mut run.cause);
         }
+    }
+    if first.clocks[1].is_empty() {
+        return format!(
+            "the clocks of several hosts, or unknown ones, made these figures, so that no offset \
+             cancels: each figure may be off by {error_ns} ns"
+        );
     }
     let which = match first.clocks[0] == of_first_b.clocks[0] {
         true => "the other end",

@@ -1,6 +1,7 @@
 //! Figures of a fan-out beside its latencies: how far apart the arrivals are, whose copy comes
 //! first and last, the hold that makes it fair, and each subscriber.
 
+use crate::run::fan_out_hosts;
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{count, latency};
 use crate::text::terminal::{Terminal, shortened};
@@ -14,7 +15,7 @@ use record::measure::Measure;
 use record::{Kind, RunRecord, Series, Subject};
 
 /// Columns of a subject's name.
-const NAME_WIDTH: usize = 14;
+pub(super) const NAME_WIDTH: usize = 14;
 
 /// The grids for a terminal.
 pub(crate) fn text(out: &mut Terminal, record: &RunRecord) {
@@ -31,6 +32,7 @@ fn grids(record: &RunRecord) -> Vec<Grid> {
         return Vec::new();
     }
     let mut grids = vec![parts(record), fairness(record), released(record), target(record)];
+    grids.extend(fan_out_hosts::grids(record));
     grids.extend(record.subjects.iter().map(subscribers));
     grids.retain(|grid| !grid.rows.is_empty());
     grids
@@ -102,7 +104,7 @@ fn summed(runs: &[FanOutRun]) -> Vec<FanOutSubscriber> {
     sums
 }
 
-fn share(part: u64, whole: u64) -> String {
+pub(super) fn share(part: u64, whole: u64) -> String {
     if whole == 0 { "-".to_owned() } else { format!("{:.1} %", part as f64 * 100.0 / whole as f64) }
 }
 
@@ -121,13 +123,16 @@ fn fairness(record: &RunRecord) -> Grid {
         let fair = format!("{}", first.fair * 100.0);
         Some(vec![
             shortened(&subject.name, NAME_WIDTH),
-            first.order.clone(),
+            (if first.order.is_empty() { "its own" } else { &first.order }).to_owned(),
             ranks.len().to_string(),
             share(most(|one| one.first), whole),
             share(least, whole),
             share(most(|one| one.last), whole),
             fair,
-            holds.and_then(median).map_or("never".to_owned(), latency),
+            match (&first.hosts, holds.and_then(median)) {
+                (Some(_), _) => "-".to_owned(),
+                (None, hold) => hold.map_or("never".to_owned(), latency),
+            },
             held.map_or("-".to_owned(), |ns| latency(ns as u64)),
         ])
     });

@@ -8,6 +8,7 @@ pub(crate) mod context;
 mod core_matrix;
 mod engine;
 mod fan_out;
+mod fan_out_hosts;
 mod figures;
 mod holds;
 mod intensity;

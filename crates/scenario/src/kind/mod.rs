@@ -5,7 +5,7 @@ mod cores;
 mod endpoint;
 mod engine;
 mod failure;
-mod fan_out;
+pub(crate) mod fan_out;
 mod ipc;
 mod network;
 mod orders;

@@ -3,6 +3,7 @@
 use crate::evidence::Evidence;
 use plan::Measure;
 use record::Verdict;
+use record::between::Between;
 use record::text::{counted, counted_as};
 
 fn held_if(holds: bool) -> Verdict {
@@ -99,16 +100,16 @@ fn no_exchange(evidence: &Evidence) -> String {
 
 /// Whether what the clocks' keepers claim agrees with what the messages prove.
 pub(crate) fn clocks(evidence: &Evidence) -> (Verdict, String) {
-    let [between] = &evidence.result.load.between[..] else {
+    let load = &evidence.result.load;
+    let ends = load.fan_out.iter().flat_map(|run| &run.hosts).flat_map(|hosts| &hosts.ends);
+    let all: Vec<&Between> = load.between.iter().chain(ends.map(|end| &end.between)).collect();
+    if all.is_empty() {
         let why = "no stamp of another host's clock was converted";
         return (Verdict::NotApplicable, why.to_owned());
-    };
-    let contradicted: Vec<&str> = between
-        .claims
-        .iter()
-        .map(|claim| claim.contradicted.as_str())
-        .filter(|why| !why.is_empty())
-        .collect();
+    }
+    let claimed = || all.iter().flat_map(|between| &between.claims);
+    let contradicted: Vec<&str> =
+        claimed().map(|claim| claim.contradicted.as_str()).filter(|why| !why.is_empty()).collect();
     if !contradicted.is_empty() {
         let why = format!(
             "{}: one of the wall clocks is further from UTC than it is said to be. Look at \
@@ -117,8 +118,11 @@ pub(crate) fn clocks(evidence: &Evidence) -> (Verdict, String) {
         );
         return (Verdict::Broken, why);
     }
-    let claims: Vec<&str> = between.claims.iter().map(|claim| claim.from.as_str()).collect();
-    match (claims.is_empty(), between.bracket.is_some()) {
+    let mut claims: Vec<&str> = claimed().map(|claim| claim.from.as_str()).collect();
+    claims.sort_unstable();
+    claims.dedup();
+    let has_bracket = all.iter().all(|between| between.bracket.is_some());
+    match (claims.is_empty(), has_bracket) {
         (true, _) => {
             let why =
                 "nobody states how far both wall clocks are from UTC: the bracket stands alone";

@@ -77,6 +77,19 @@ pub(crate) struct FanOutArguments {
     pub die_with_parent: Option<i32>,
 }
 
+#[derive(Args)]
+pub(crate) struct SubscribersArguments {
+    /// Address to listen on, over TCP and UDP (port 0: the system chooses one)
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000")]
+    pub listen: String,
+    /// Clock for timestamps, as another process printed it (default: calibrate one)
+    #[arg(long, value_name = "JSON", hide = true)]
+    pub clock: Option<String>,
+    /// End when this parent process ends
+    #[arg(long, value_name = "PID", hide = true)]
+    pub die_with_parent: Option<i32>,
+}
+
 fn backend(text: &str) -> Result<Backend, String> {
     plan::backend::replicator(text).map_err(|error| error.to_string())
 }

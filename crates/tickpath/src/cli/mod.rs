@@ -119,6 +119,15 @@ pub(crate) enum Command {
     /// ends (SIGINT, SIGTERM or SIGHUP, or after --for), prints what it received, what it sent to
     /// each subscriber, and what it dropped and why.
     FanOut(FanOutArguments),
+    /// Be subscribers of a fan-out on a host of their own, for a source on another one
+    ///
+    /// Waits for `tickpath run fan-out-hosts` on the source's host, registers subscribers at its
+    /// replicator, keeps when each copy arrived, and answers datagrams by which the offset of this
+    /// host's clock is found. Serves one client at a time, over TCP and UDP on one port. Anybody
+    /// who reaches that port can use it: run it on a closed network, and end it afterwards. Prints
+    /// {"listening":"IP:PORT","clock":…} when it is ready, and its counts when it ends (SIGINT,
+    /// SIGTERM or SIGHUP).
+    Subscribers(SubscribersArguments),
     /// Replay a journal of an exchange and print the resulting state
     ///
     /// Replays from the latest good snapshot to the end. Prints the state hash, inputs and events

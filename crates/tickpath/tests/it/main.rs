@@ -22,6 +22,7 @@ mod entry_hold;
 mod failover;
 mod fan_out;
 mod fan_out_below;
+mod fan_out_hosts;
 mod fan_out_stranger;
 mod fix;
 mod fix_kills;

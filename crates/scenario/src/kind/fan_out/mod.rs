@@ -2,7 +2,7 @@
 
 mod trial;
 
-use crate::conduct::{ConductError, Entrant};
+use crate::conduct::{Conduct, ConductError, Entrant};
 use crate::evidence::{Evidence, Lengths, Outcome};
 use crate::kind::rules;
 use crate::kind::runner::{RuleCheck, Runner};
@@ -29,7 +29,7 @@ pub(crate) struct FanOut;
 
 /// A replicator's first line.
 #[derive(Deserialize)]
-struct Ready {
+pub(crate) struct Ready {
     listening: SocketAddrV4,
     registration: SocketAddrV4,
 }
@@ -58,6 +58,9 @@ impl Runner for FanOut {
         _lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
+        if !launch.conduct.scenario.fan_out.hosts.is_empty() {
+            return elsewhere(launch, observer);
+        }
         let order = launch.conduct.scenario.subject[launch.entrant.index].order;
         let (mut result, replicated) = replicate(launch, |ready| {
             let plan = plan(launch, ready);
@@ -84,6 +87,7 @@ impl Runner for FanOut {
             ("sent", rules::sent),
             ("recorded", recorded),
             ("copies", copies),
+            ("clocks", clocks),
         ]
     }
 
@@ -94,6 +98,34 @@ impl Runner for FanOut {
     fn may_sleep(&self, scenario: &Scenario, entrant: &Entrant) -> bool {
         let way = scenario.replicator(&scenario.subject[entrant.index]);
         !backend::spins(&entrant.backend) || !backend::spins(way)
+    }
+}
+
+/// Runs the source in front of a replicator and subscribers that are there already.
+fn elsewhere(launch: &Launch, observer: &mut Observer<'_, '_>) -> Result<Outcome, ConductError> {
+    let ready = Ready::named(launch.conduct)?;
+    let plan = plan(launch, &ready);
+    let result = observer.during(launch, |teller| client(launch, &plan, teller))?;
+    Ok(Outcome::from(result))
+}
+
+impl Ready {
+    /// The replicator that runs already.
+    pub(crate) fn named(conduct: &Conduct) -> Result<Ready, ConductError> {
+        let address = |key: &str, text: &str| {
+            text.parse::<SocketAddrV4>().map_err(|_| {
+                ConductError::Usage(format!(
+                    "{key} {text:?} is no address IP:PORT: name where the replicator receives \
+                     (--connect, its --from) and where subscribers register \
+                     (fan_out.registration, its --listen)"
+                ))
+            })
+        };
+        let listening = conduct.connect.as_deref().unwrap_or_default();
+        Ok(Ready {
+            listening: address("--connect", listening)?,
+            registration: address("fan_out.registration", &conduct.scenario.fan_out.registration)?,
+        })
     }
 }
 
@@ -147,10 +179,15 @@ fn plan(launch: &Launch, ready: &Ready) -> FanOutPlan {
     let spec = &scenario.subject[launch.entrant.index];
     FanOutPlan {
         subject: launch.entrant.name.clone(),
-        own: launch.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.trader().address()),
+        own: match launch.networks {
+            Some(both) => both.trader().address(),
+            None if scenario.fan_out.hosts.is_empty() => Ipv4Addr::LOCALHOST,
+            None => Ipv4Addr::UNSPECIFIED,
+        },
         replicator: ready.listening,
         registration: ready.registration,
         subscribers: scenario.fan_out.subscribers,
+        hosts: scenario.fan_out.hosts.clone(),
         message_bytes: scenario.fan_out.message_bytes,
         rate_per_second: scenario.load.rate_per_second,
         arrival: scenario.load.arrival,
@@ -192,6 +229,14 @@ fn add_counts(run: &mut FanOutRun, replicated: &Replicated) {
 
 fn recorded(evidence: &Evidence) -> (Verdict, String) {
     rules::recorded(evidence, evidence.result.load.received, "copies that arrived")
+}
+
+/// On one host there is one clock.
+fn clocks(evidence: &Evidence) -> (Verdict, String) {
+    match evidence.result.load.fan_out.iter().all(|run| run.hosts.is_none()) {
+        true => (Verdict::Held, "source, replicator and subscribers read one clock".to_owned()),
+        false => rules::clocks(evidence),
+    }
 }
 
 /// A lost copy is a result, if it is known where it was lost: in front of the replicator, in it, or

@@ -23,7 +23,7 @@ pub(super) fn of(launch: &Launch) -> Result<Option<String>, ConductError> {
     let scenario = &launch.conduct.scenario;
     let way = scenario.replicator(&scenario.subject[launch.entrant.index]);
     // Sockets need nothing that the namespaces and the clients don't need.
-    if [SPIN.name, BLOCK.name].contains(&way) {
+    if [SPIN.name, BLOCK.name].contains(&way) || !scenario.exchange.start {
         return Ok(None);
     }
     let offload = take_frames(launch)?;

@@ -1,0 +1,144 @@
+//! Subscribers on other hosts, from the source's side.
+//!
+//! ```text
+//!   link    one end: its connection, and what it asks of it
+//!   prober  probes of an end's clock, as long as the run lasts
+//!   place   arrivals on the source's clock, each with its error
+//!   spread  how far apart the copies of a message are, and who is certainly first. No I/O
+//! ```
+
+mod link;
+mod place;
+mod prober;
+mod spread;
+
+use crate::hosts::link::Link;
+use crate::hosts::place::FarCopies;
+use crate::hosts::prober::{Probed, Prober};
+use crate::run::{FanOutBenchError, Measured, Sent, phase, send};
+use clock::Clock;
+use plan::process::fan_out::FanOutPlan;
+use record::fan_out::{FanOutEnd, FanOutHosts};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Probes begin this long before the source does, and go on as long after its last message: copies
+/// that come later are lost.
+const AROUND: Duration = Duration::from_millis(500);
+
+/// Sends all messages to the replicator, and gets the arrivals of all ends.
+///
+/// # Errors
+/// If an end can't be used.
+pub(crate) fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measured, FanOutBenchError> {
+    let clock = Clock::calibrate();
+    let (mut links, probers) = open(plan, clock)?;
+    let (mut sent, probed) = beside_probes(plan, clock, probers, stop)?;
+    let mut hosts = FanOutHosts::default();
+    let (mut failures, mut dropped) = (Vec::new(), Some(0));
+    let mut far = Vec::with_capacity(links.len());
+    for link in &mut links {
+        let copies = link.finish(plan.messages)?;
+        dropped = dropped.zip(copies.received.dropped).map(|(sum, own)| sum + own);
+        sent.flowed.arrivals.unstamped += copies.received.unstamped;
+        sent.flowed.arrivals.duplicated += copies.received.duplicated;
+        sent.flowed.arrivals.strange += copies.received.strange;
+        far.push(copies);
+    }
+    let ends: Vec<FarCopies<'_>> = (links.iter().zip(&far).zip(&probed))
+        .map(|((link, copies), probed)| FarCopies {
+            first: link.first,
+            subscribers: link.subscribers,
+            arrivals_ns: &copies.arrivals_ns,
+            stamp_error_ns: copies.received.wall.bound_ns,
+            clock_steps: copies.received.wall.steps,
+            offsets: &probed.offsets,
+        })
+        .collect();
+    let placed = place::all(&ends, plan.subscribers, sent.flowed.start_ns, sent.flowed.arrivals);
+    sent.flowed.arrivals = placed.arrivals;
+    let errors = placed.ends;
+    for (((link, copies), errors), probed) in links.iter().zip(&far).zip(&errors).zip(&probed) {
+        failures.extend(link.fault(&copies.received, errors, probed));
+    }
+    placed.spreads.into_record(&mut hosts, &errors, &ends);
+    drop(ends);
+    for (((link, copies), probed), errors) in links.iter().zip(&far).zip(probed).zip(&errors) {
+        hosts.ends.push(FanOutEnd {
+            host: link.host.clone(),
+            subscribers: link.subscribers as u64,
+            received: errors.received,
+            unplaced: errors.unplaced,
+            clock_steps: copies.received.wall.steps,
+            stamp_error_ns: copies.received.wall.bound_ns,
+            arrival_error_ns: errors.worst.map(|(_, error_ns)| error_ns),
+            probes_lost: probed.lost,
+            between: record::between::Between {
+                clocks: probed.clocks,
+                ..probed.offsets.into_record(errors.worst)
+            },
+        });
+    }
+    Ok(Measured { sent, held: None, dropped, clock, hosts: Some(hosts), failures })
+}
+
+/// Connects to all ends, one after the other: their subscribers register in the order of the list.
+fn open(plan: &FanOutPlan, clock: Clock) -> Result<(Vec<Link>, Vec<Prober>), FanOutBenchError> {
+    let (mut links, mut probers) = (Vec::new(), Vec::new());
+    let mut first = 0;
+    for (at, host) in plan.hosts.iter().enumerate() {
+        let subscribers = share(plan.subscribers, plan.hosts.len(), at);
+        let (link, prober) = Link::open(plan, host, (first, subscribers), clock)?;
+        first += subscribers;
+        links.push(link);
+        probers.push(prober);
+    }
+    Ok((links, probers))
+}
+
+/// The subscribers of the end at place `at`: as many as others have, or one more.
+fn share(subscribers: usize, ends: usize, at: usize) -> usize {
+    subscribers / ends + usize::from(at < subscribers % ends)
+}
+
+/// Sends the messages on a thread of its own, and probes all ends meanwhile.
+fn beside_probes(
+    plan: &FanOutPlan,
+    clock: Clock,
+    probers: Vec<Prober>,
+    stop: &AtomicBool,
+) -> Result<(Sent, Vec<Probed>), FanOutBenchError> {
+    let ended = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let start = |prober: Prober| scope.spawn(move || prober.run(ended));
+        let probers: Vec<_> = probers.into_iter().map(start).collect();
+        std::thread::sleep(AROUND);
+        let source = scope.spawn(|| {
+            if let Some(core) = plan.core {
+                host::thread::pin(core)?;
+            }
+            send(plan, phase(plan, 0, None), clock, &[], stop)
+        });
+        let sent = source.join();
+        std::thread::sleep(AROUND);
+        ended.store(true, Ordering::Relaxed);
+        let probed: Result<Vec<Probed>, _> = probers.into_iter().map(|one| one.join()).collect();
+        let panicked = |_| FanOutBenchError::Panic;
+        Ok((sent.map_err(panicked)??, probed.map_err(panicked)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subscribers_are_spread_evenly_over_ends() {
+        let shares = |subscribers, ends| -> Vec<usize> {
+            (0..ends).map(|at| share(subscribers, ends, at)).collect()
+        };
+        assert_eq!(shares(16, 3), [6, 5, 5]);
+        assert_eq!(shares(2, 2), [1, 1]);
+        assert_eq!(shares(64, 1), [64]);
+    }
+}
