@@ -10,8 +10,7 @@ use crate::load::rows::{CANCEL_RESPONSE, CYCLE_SERVICE, ORDER_RESPONSE};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::load::silence::{Answer, Silence};
 use crate::load::stamping::Stamping;
-use between::ways::KernelTimes;
-use between::ways::Ways;
+use between::ways::{KernelTimes, Ways};
 use clock::Clock;
 use clock::recorder::Recorder;
 use host::processor::ProcessorMeter;
@@ -439,7 +438,7 @@ impl<E: OrderProtocol> Desk<E> {
         self.next_silence_check_ns = now_ns + SILENCE_CHECK_NS;
         self.keep_alive(now_ns);
         let silence_ns_max = match self.redial {
-            None => SILENCE_NS_MAX + self.silence.as_ref().map_or(0, |silence| silence.ns_max),
+            None => SILENCE_NS_MAX + self.outage_ns_max(),
             Some(_) => redial::SILENCE_NS_MAX,
         };
         let silent = self
