@@ -61,7 +61,7 @@ pub(crate) struct Flow<'a> {
 }
 
 /// How a flow ended.
-pub(crate) struct Flowed {
+pub(crate) struct FlowResult {
     /// Stamps of the measured messages.
     pub arrivals: Arrivals,
     /// Measured messages that were sent.
@@ -110,7 +110,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Sends all messages, warm-up first, and collects their copies.
-    pub(crate) fn run(mut self, stop: &AtomicBool) -> Flowed {
+    pub(crate) fn run(mut self, stop: &AtomicBool) -> FlowResult {
         let FanOutPlan { rate_per_second, arrival, burst, seed, .. } = *self.plan;
         let mut schedule = Schedule::new(rate_per_second, arrival, burst, seed);
         let origin_ns = self.clock.now_ns() + LEAD_NS;
@@ -143,7 +143,7 @@ impl<'a> Flow<'a> {
                 )
             });
         }
-        Flowed { arrivals: self.arrivals, sent, start_ns: first_ns, last_ns, failure }
+        FlowResult { arrivals: self.arrivals, sent, start_ns: first_ns, last_ns, failure }
     }
 
     /// Collects until then, and sends.

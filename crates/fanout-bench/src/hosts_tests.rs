@@ -1,7 +1,7 @@
 //! Whole runs with ends on "other hosts": threads of this process whose clocks are hours ahead.
 
 use super::*;
-use crate::end::dialogue::{Asked, Dialogue, Line, VERSION};
+use crate::end::dialogue::{Dialogue, EndRequest, Line, VERSION};
 use crate::end::{EndCounts, serve};
 use clock::time_base::EchoClock;
 use clock::wall::WallLine;
@@ -80,7 +80,7 @@ fn the_subscriber_of_a_longer_path_is_last_also_between_hosts() {
 }
 
 fn asked(unfair: &Unfair, subscribers: usize) -> Line {
-    Line::Asked(Asked {
+    Line::Asked(EndRequest {
         version: VERSION,
         registration: unfair.relay,
         subscribers,

@@ -32,7 +32,7 @@ const SERIES: [Series; 13] = [
 
 /// A run beside its arrivals.
 #[derive(Clone, Copy)]
-pub(crate) struct Measured<'a> {
+pub(crate) struct Question<'a> {
     pub subject: &'a str,
     /// The share of messages that is to reach everybody at once.
     pub fair: f64,
@@ -41,7 +41,7 @@ pub(crate) struct Measured<'a> {
 }
 
 /// The result of a run, without its counts of messages.
-pub(crate) struct Judged {
+pub(crate) struct Judgement {
     pub run: FanOutRun,
     pub lateness: Histogram<u64>,
 }
@@ -52,10 +52,10 @@ pub(crate) struct Judged {
 /// If the log can't be written.
 pub(crate) fn judge(
     arrivals: &Arrivals,
-    Measured { subject, fair, held: applied }: Measured<'_>,
+    Question { subject, fair, held: applied }: Question<'_>,
     started: SystemTime,
     log: &mut dyn Write,
-) -> io::Result<Judged> {
+) -> io::Result<Judgement> {
     let own = (1..=arrivals.subscribers())
         .map(|number| Series { name: series_of(number).into(), kind: Kind::Service });
     let series: Vec<Series> = SERIES.into_iter().chain(own).collect();
@@ -82,7 +82,7 @@ pub(crate) fn judge(
     };
     write_log(&series, subject, log, started, 0, &|| (), &mut next)?;
     let held = held(arrivals, fair);
-    Ok(Judged { run: ranks.into_run(fair, held), lateness })
+    Ok(Judgement { run: ranks.into_run(fair, held), lateness })
 }
 
 /// Records one message. `scratch` is room for its arrivals.
@@ -234,14 +234,14 @@ mod tests {
         arrivals
     }
 
-    fn judged(fair: f64) -> (Judged, hlog::Totals) {
+    fn judged(fair: f64) -> (Judgement, hlog::Totals) {
         judged_with(fair, None)
     }
 
-    fn judged_with(fair: f64, held: Option<FanOutHeld>) -> (Judged, hlog::Totals) {
+    fn judged_with(fair: f64, held: Option<FanOutHeld>) -> (Judgement, hlog::Totals) {
         let mut log = Vec::new();
         let started = SystemTime::UNIX_EPOCH;
-        let measured = Measured { subject: "all", fair, held };
+        let measured = Question { subject: "all", fair, held };
         let judged = judge(&arrivals(), measured, started, &mut log).unwrap();
         (judged, hlog::totals(&log[..]).unwrap())
     }
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn ranks_and_losses_are_counted_by_subscriber() {
-        let (Judged { run, .. }, _) = judged(0.999);
+        let (Judgement { run, .. }, _) = judged(0.999);
         assert_eq!((run.messages, run.whole), (1_000, 999));
         let firsts: Vec<u64> = run.subscribers.iter().map(|one| one.first).collect();
         // Message 7 would have been first at subscriber 2.
@@ -288,18 +288,18 @@ mod tests {
     /// One of a thousand messages is lost for one subscriber, so no hold makes all of them fair.
     #[test]
     fn the_smallest_hold_and_its_cost() {
-        let (Judged { run, .. }, _) = judged(0.999);
+        let (Judgement { run, .. }, _) = judged(0.999);
         assert_eq!((run.hold_ns, run.late), (Some(40_000), Some(0)));
         // Mean of 20, 10 and 0 us, less the copy that was lost.
         assert!((run.held_ns_mean.unwrap() - 10_003.3).abs() < 1.0, "{:?}", run.held_ns_mean);
-        let (Judged { run, .. }, _) = judged(1.0);
+        let (Judgement { run, .. }, _) = judged(1.0);
         assert_eq!((run.hold_ns, run.held_ns_mean, run.late), (None, None, None));
     }
     /// Each third copy comes 5 us after its release.
     #[test]
     fn with_a_hold_releases_and_late_copies_are_series() {
         let held = FanOutHeld { hold_ns: Some(HOLD_NS), searched: None, ..FanOutHeld::default() };
-        let (Judged { run, .. }, totals) = judged_with(0.999, Some(held));
+        let (Judgement { run, .. }, totals) = judged_with(0.999, Some(held));
         let found = run.held.unwrap();
         assert_eq!((found.simultaneous, found.late), (0, 999));
         for (tag, count, from_ns, to_ns) in [

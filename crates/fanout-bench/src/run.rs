@@ -1,8 +1,8 @@
 //! One run of one plan.
 
-use crate::flow::{Flow, Flowed, Phase};
+use crate::flow::{Flow, FlowResult, Phase};
 use crate::hosts;
-use crate::judge::{self, Judged, judge};
+use crate::judge::{self, Judgement, judge};
 use crate::register::{self, RegisterError, Subscriber};
 use clock::{Clock, wall_now};
 use host::HostError;
@@ -55,15 +55,15 @@ pub enum FanOutBenchError {
 }
 
 /// A flow as the measuring thread left it.
-pub(crate) struct Sent {
-    pub flowed: Flowed,
+pub(crate) struct SentMessages {
+    pub flowed: FlowResult,
     usage: Usage,
     started: SystemTime,
 }
 
 /// A flow with its arrivals.
-pub(crate) struct Measured {
-    pub sent: Sent,
+pub(crate) struct Measurement {
+    pub sent: SentMessages,
     /// The hold that was applied.
     pub held: Option<FanOutHeld>,
     /// Copies that the kernel dropped in front of the subscribers; `None`: it does not say.
@@ -90,14 +90,14 @@ pub fn run(plan: &FanOutPlan, stop: &AtomicBool) -> Result<ClientResult, FanOutB
     let failed = |source| FanOutBenchError::Log { path: plan.hlog.clone(), source };
     let log = File::options().create(true).append(true).open(Path::new(&plan.hlog));
     let mut log = BufWriter::new(log.map_err(failed)?);
-    let question = judge::Measured { subject: &plan.subject, fair: plan.fair, held: measured.held };
-    let Sent { flowed, started, .. } = &measured.sent;
+    let question = judge::Question { subject: &plan.subject, fair: plan.fair, held: measured.held };
+    let SentMessages { flowed, started, .. } = &measured.sent;
     let judged = judge(&flowed.arrivals, question, *started, &mut log).map_err(failed)?;
     Ok(result(plan, measured, judged))
 }
 
 /// The measuring thread.
-fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measured, FanOutBenchError> {
+fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measurement, FanOutBenchError> {
     if let Some(core) = plan.core {
         host::thread::pin(core)?;
     }
@@ -118,7 +118,7 @@ fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measured, FanOutBench
     let dropped =
         subscribers.iter().map(|one| transport::datagram::dropped(one.socket.as_ref())).sum();
     subscribers.iter().for_each(register::Subscriber::leave);
-    Ok(Measured { sent, held, dropped, clock, hosts: None, failures: Vec::new() })
+    Ok(Measurement { sent, held, dropped, clock, hosts: None, failures: Vec::new() })
 }
 
 /// Sends the messages of a phase, and collects the copies of these subscribers.
@@ -128,14 +128,14 @@ pub(crate) fn send(
     clock: Clock,
     subscribers: &[Subscriber],
     stop: &AtomicBool,
-) -> Result<Sent, FanOutBenchError> {
+) -> Result<SentMessages, FanOutBenchError> {
     let flow = Flow::new(plan, phase, clock, subscribers).map_err(FanOutBenchError::Source)?;
     host::thread::set_scheduling(plan.scheduling)?;
     let before = host::thread::usage();
     let (before_wall, before_ns) = (wall_now(), clock.now_ns());
     let flowed = flow.run(stop);
     let started = before_wall + Duration::from_nanos(flowed.start_ns - before_ns);
-    Ok(Sent { usage: host::thread::usage().since(before), started, flowed })
+    Ok(SentMessages { usage: host::thread::usage().since(before), started, flowed })
 }
 
 /// The hold that the plan names.
@@ -167,10 +167,16 @@ fn search(
     Ok((held, flowed.failure))
 }
 
-fn result(plan: &FanOutPlan, measured: Measured, mut judged: Judged) -> ClientResult {
-    let Measured { sent: Sent { flowed, usage, .. }, dropped, clock, hosts, mut failures, .. } =
-        measured;
-    let Flowed { arrivals, sent, start_ns, last_ns, failure } = flowed;
+fn result(plan: &FanOutPlan, measured: Measurement, mut judged: Judgement) -> ClientResult {
+    let Measurement {
+        sent: SentMessages { flowed, usage, .. },
+        dropped,
+        clock,
+        hosts,
+        mut failures,
+        ..
+    } = measured;
+    let FlowResult { arrivals, sent, start_ns, last_ns, failure } = flowed;
     judged.run.dropped_after = dropped;
     if hosts.is_some() {
         // A hold that middles ask for may be too short by what the clocks leave open.

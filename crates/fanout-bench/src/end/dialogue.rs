@@ -33,7 +33,7 @@ const WORD_BYTES: usize = 8;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Line {
     /// The source asks for subscribers.
-    Asked(Asked),
+    Asked(EndRequest),
     /// All of them are registered.
     Ready {},
     /// There are none, and why.
@@ -41,12 +41,12 @@ pub(crate) enum Line {
     /// All messages are sent: the end says what arrived.
     Finish {},
     /// Counts of what arrived. The arrivals follow.
-    Received(Received),
+    Received(EndReport),
 }
 
 /// The subscribers that a source asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct EndRequest {
     /// See [`VERSION`].
     pub version: u32,
     /// Where they register.
@@ -63,7 +63,7 @@ pub(crate) struct Asked {
 
 /// The counts of an end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Received {
+pub(crate) struct EndReport {
     /// Measured copies that came a second time.
     pub duplicated: u64,
     /// Datagrams that are no copy of a message of this run.
@@ -206,7 +206,7 @@ mod tests {
     fn lines_and_arrivals_come_as_they_were_said() {
         let (mut one, other) = pair();
         let mut other = Dialogue::new(other).unwrap();
-        let asked = Line::Asked(Asked {
+        let asked = Line::Asked(EndRequest {
             version: VERSION,
             registration: "192.0.2.1:9".parse().unwrap(),
             subscribers: 3,
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(other.line_within(PATIENCE).unwrap(), asked);
         assert_eq!(other.line_within(PATIENCE).unwrap(), Line::Finish {});
         let arrivals: Vec<u64> = (0..120_000).map(|number| number << 20).collect();
-        let received = Line::Received(Received { dropped: None, ..Received::default() });
+        let received = Line::Received(EndReport { dropped: None, ..EndReport::default() });
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 other.say(&received).unwrap();

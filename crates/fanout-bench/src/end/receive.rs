@@ -1,6 +1,6 @@
 //! Subscribers of an end: what each of them got, and when the kernel had it.
 
-use crate::end::dialogue::{Asked, Received};
+use crate::end::dialogue::{EndReport, EndRequest};
 use crate::register::Subscriber;
 use clock::Clock;
 use fanout::register::message::Message;
@@ -24,14 +24,14 @@ const LAST_READS_MAX: usize = 1_000;
 
 /// The subscribers of one client.
 pub(super) struct Receiver {
-    asked: Asked,
+    asked: EndRequest,
     clock: Clock,
     subscribers: Vec<Subscriber>,
     epoll: OwnedFd,
     segments: Segments,
     /// When each copy arrived, by message and subscriber, ns on the clock; 0: it did not.
     arrivals_ns: Vec<u64>,
-    received: Received,
+    received: EndReport,
 }
 
 impl Receiver {
@@ -40,7 +40,7 @@ impl Receiver {
     /// # Errors
     /// If the kernel lacks what it takes to wait for several sockets.
     pub(super) fn new(
-        asked: Asked,
+        asked: EndRequest,
         subscribers: Vec<Subscriber>,
         clock: Clock,
         segments: Segments,
@@ -58,12 +58,12 @@ impl Receiver {
             epoll,
             segments,
             arrivals_ns: vec![0; copies],
-            received: Received::default(),
+            received: EndReport::default(),
         })
     }
 
     /// Receives until `ended` is set. Returns the counts, and all arrivals.
-    pub(super) fn run(mut self, ended: &AtomicBool) -> (Received, Vec<u64>) {
+    pub(super) fn run(mut self, ended: &AtomicBool) -> (EndReport, Vec<u64>) {
         let mut events = Vec::with_capacity(EVENTS_MAX);
         while !ended.load(Ordering::Relaxed) {
             self.turn(&mut events);

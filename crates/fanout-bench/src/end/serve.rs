@@ -1,6 +1,6 @@
 //! The process of an end: subscribers for one client at a time.
 
-use crate::end::dialogue::{Asked, Dialogue, Line, VERSION};
+use crate::end::dialogue::{Dialogue, EndRequest, Line, VERSION};
 use crate::end::receive::Receiver;
 use crate::register;
 use clock::{Clock, Deadline};
@@ -170,8 +170,8 @@ impl End<'_> {
 }
 
 /// Checks what a client asks for.
-fn check(asked: &Asked) -> Result<(), String> {
-    let Asked { version, subscribers, messages, lasts_ms, .. } = *asked;
+fn check(asked: &EndRequest) -> Result<(), String> {
+    let EndRequest { version, subscribers, messages, lasts_ms, .. } = *asked;
     if version != VERSION {
         return Err(format!(
             "it speaks version {version}, and this end version {VERSION}: use one version of \
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn an_end_rejects_what_it_has_no_room_for() {
-        let asked = |version, subscribers, messages, lasts_ms| Asked {
+        let asked = |version, subscribers, messages, lasts_ms| EndRequest {
             version,
             registration: "192.0.2.1:9".parse().unwrap(),
             subscribers,

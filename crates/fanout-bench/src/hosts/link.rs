@@ -1,8 +1,8 @@
 //! The connection to one end.
 
-use crate::end::dialogue::{Asked, Dialogue, Line, Received, VERSION};
+use crate::end::dialogue::{Dialogue, EndReport, EndRequest, Line, VERSION};
 use crate::hosts::place::EndErrors;
-use crate::hosts::prober::{Probed, Prober};
+use crate::hosts::prober::{Prober, ProvenOffsets};
 use crate::run::FanOutBenchError;
 use between::ends::Ends;
 use clock::Clock;
@@ -33,7 +33,7 @@ pub(super) struct Link {
 
 /// The copies that an end received.
 pub(super) struct Copies {
-    pub received: Received,
+    pub received: EndReport,
     /// By message and subscriber, ns on the end's clock; 0: it did not come.
     pub arrivals_ns: Vec<u64>,
 }
@@ -92,9 +92,9 @@ impl Link {
     /// Why some of its arrivals have no place on the source's clock.
     pub(super) fn fault(
         &self,
-        received: &Received,
+        received: &EndReport,
         errors: &EndErrors,
-        probed: &Probed,
+        probed: &ProvenOffsets,
     ) -> Option<String> {
         let (host, EndErrors { received: copies, unplaced, .. }) = (&self.host, *errors);
         if received.wall.steps > 0 {
@@ -123,11 +123,11 @@ fn lost(error: &io::Error) -> String {
     format!("{error}; look at what `tickpath subscribers` said there, and start it again")
 }
 
-fn asked(plan: &FanOutPlan, subscribers: usize) -> Asked {
+fn asked(plan: &FanOutPlan, subscribers: usize) -> EndRequest {
     let lasts = Duration::from_secs_f64(seconds(plan)) + GONE;
     // The ends after this one take their time, too.
     let others = REGISTER_PATIENCE * plan.subscribers as u32;
-    Asked {
+    EndRequest {
         version: VERSION,
         registration: plan.registration,
         subscribers,

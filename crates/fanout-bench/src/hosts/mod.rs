@@ -14,8 +14,8 @@ mod spread;
 
 use crate::hosts::link::Link;
 use crate::hosts::place::FarCopies;
-use crate::hosts::prober::{Probed, Prober};
-use crate::run::{FanOutBenchError, Measured, Sent, phase, send};
+use crate::hosts::prober::{Prober, ProvenOffsets};
+use crate::run::{FanOutBenchError, Measurement, SentMessages, phase, send};
 use clock::Clock;
 use plan::process::fan_out::FanOutPlan;
 use record::fan_out::{FanOutEnd, FanOutHosts};
@@ -30,7 +30,10 @@ const AROUND: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// If an end can't be used.
-pub(crate) fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measured, FanOutBenchError> {
+pub(crate) fn measure(
+    plan: &FanOutPlan,
+    stop: &AtomicBool,
+) -> Result<Measurement, FanOutBenchError> {
     let clock = Clock::calibrate();
     let (mut links, probers) = open(plan, clock)?;
     let (mut sent, probed) = beside_probes(plan, clock, probers, stop)?;
@@ -58,12 +61,10 @@ pub(crate) fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measured, 
     let placed = place::all(&ends, plan.subscribers, sent.flowed.start_ns, sent.flowed.arrivals);
     sent.flowed.arrivals = placed.arrivals;
     let errors = placed.ends;
-    for (((link, copies), errors), probed) in links.iter().zip(&far).zip(&errors).zip(&probed) {
-        failures.extend(link.fault(&copies.received, errors, probed));
-    }
     placed.spreads.into_record(&mut hosts, &errors, &ends);
     drop(ends);
     for (((link, copies), probed), errors) in links.iter().zip(&far).zip(probed).zip(&errors) {
+        failures.extend(link.fault(&copies.received, errors, &probed));
         hosts.ends.push(FanOutEnd {
             host: link.host.clone(),
             subscribers: link.subscribers as u64,
@@ -79,7 +80,7 @@ pub(crate) fn measure(plan: &FanOutPlan, stop: &AtomicBool) -> Result<Measured, 
             },
         });
     }
-    Ok(Measured { sent, held: None, dropped, clock, hosts: Some(hosts), failures })
+    Ok(Measurement { sent, held: None, dropped, clock, hosts: Some(hosts), failures })
 }
 
 /// Connects to all ends, one after the other: their subscribers register in the order of the list.
@@ -107,7 +108,7 @@ fn beside_probes(
     clock: Clock,
     probers: Vec<Prober>,
     stop: &AtomicBool,
-) -> Result<(Sent, Vec<Probed>), FanOutBenchError> {
+) -> Result<(SentMessages, Vec<ProvenOffsets>), FanOutBenchError> {
     let ended = &AtomicBool::new(false);
     std::thread::scope(|scope| {
         let start = |prober: Prober| scope.spawn(move || prober.run(ended));
@@ -122,7 +123,8 @@ fn beside_probes(
         let sent = source.join();
         std::thread::sleep(AROUND);
         ended.store(true, Ordering::Relaxed);
-        let probed: Result<Vec<Probed>, _> = probers.into_iter().map(|one| one.join()).collect();
+        let probed: Result<Vec<ProvenOffsets>, _> =
+            probers.into_iter().map(|one| one.join()).collect();
         let panicked = |_| FanOutBenchError::Panic;
         Ok((sent.map_err(panicked)??, probed.map_err(panicked)?))
     })

@@ -29,7 +29,7 @@ pub(super) struct EndErrors {
 }
 
 /// All arrivals of a run.
-pub(super) struct Placed {
+pub(super) struct PlacedArrivals {
     pub arrivals: Arrivals,
     pub ends: Vec<EndErrors>,
     pub spreads: Spreads,
@@ -42,7 +42,7 @@ pub(super) fn all(
     subscribers: usize,
     start_ns: u64,
     sent: Arrivals,
-) -> Placed {
+) -> PlacedArrivals {
     let messages = ends.first().map_or(0, |end| end.arrivals_ns.len() / end.subscribers);
     let mut arrivals = sent.elsewhere(subscribers);
     let mut errors = vec![EndErrors::default(); ends.len()];
@@ -68,7 +68,7 @@ pub(super) fn all(
             arrivals.ranked(number, spreads.add(&copies));
         }
     }
-    Placed { arrivals, ends: errors, spreads }
+    PlacedArrivals { arrivals, ends: errors, spreads }
 }
 
 impl EndErrors {

@@ -35,7 +35,7 @@ pub(super) struct Prober {
 }
 
 /// The offsets that they prove.
-pub(super) struct Probed {
+pub(super) struct ProvenOffsets {
     pub offsets: Offsets,
     /// Identify both clocks.
     pub clocks: [String; 2],
@@ -72,7 +72,7 @@ impl Prober {
     }
 
     /// Probes until `ended` is set.
-    pub(super) fn run(mut self, ended: &AtomicBool) -> Probed {
+    pub(super) fn run(mut self, ended: &AtomicBool) -> ProvenOffsets {
         let mut segments = Segments::new(self.clock);
         for sequence in 0.. {
             if ended.load(Ordering::Relaxed) {
@@ -92,7 +92,7 @@ impl Prober {
         let errors_ns = [(steps == 0).then_some(bound_ns), kernel_error_ns];
         let probes = ways.probes(errors_ns, &times, None);
         let answered = probes.own.len() as u64;
-        Probed { offsets: Offsets::of(&probes, bridge, step_ns), clocks, answered, lost }
+        ProvenOffsets { offsets: Offsets::of(&probes, bridge, step_ns), clocks, answered, lost }
     }
 
     /// One probe.
