@@ -2,6 +2,7 @@
 //! rate has its own run record in a directory next to it.
 
 use crate::directory::write_whole;
+use crate::measure::Measure;
 use crate::objective::Objective;
 use crate::unit::Unit;
 use crate::{Kind, Load, RunRecord, Series, Subject};
@@ -117,8 +118,11 @@ impl Point {
             objective.and_then(|objective| Some((objective.unit, objective.value(record)?)));
         let in_unit = |asked| value.and_then(|(unit, value)| (unit == asked).then_some(value));
         let mut void_because = record.void_because.clone();
-        let is_overloaded = subject
-            .is_some_and(|subject| is_overloaded(&subject.load, rate_per_second, record.runs));
+        // Not every tick leads to an order, so orders per tick are no measure of the load.
+        let of_ticks = record.measure() == Ok(Some(Measure::Ticks));
+        let is_overloaded = !of_ticks
+            && subject
+                .is_some_and(|subject| is_overloaded(&subject.load, rate_per_second, record.runs));
         let bracket = objective.and_then(|objective| objective.bracket(record));
         let loses = objective.zip(subject).and_then(|(one, subject)| one.loses(&subject.load));
         let outcome = match (objective, bracket) {
@@ -181,9 +185,7 @@ impl Point {
 /// share of the run.
 fn is_overloaded(load: &Load, rate_per_second: f64, runs: u32) -> bool {
     let achieved = load.rate_per_second_achieved;
-    // Not every tick leads to an order, so orders per tick are no measure of the load.
-    let of_ticks = !load.tick.is_empty();
-    if of_ticks || achieved <= 0.0 || achieved >= rate_per_second * RATE_SHARE_MIN {
+    if achieved <= 0.0 || achieved >= rate_per_second * RATE_SHARE_MIN {
         return false;
     }
     let run_ns = load.sent as f64 / f64::from(runs.max(1)) / rate_per_second * 1e9;
@@ -285,7 +287,7 @@ mod tests {
         assert_eq!(outcome(false, 998.9, Some(5)), Outcome::Overloaded);
         assert_eq!(outcome(true, 998.9, Some(5)), Outcome::Overloaded);
         let mut of_ticks = record(false, 10.0, Some(5));
-        of_ticks.subjects[0].load.tick = vec![crate::tick::Tick::default()];
+        of_ticks.resolved = serde_json::json!({"kind": "tick"});
         assert_eq!(point(1000.0, &of_ticks).outcome, Outcome::Void);
         assert_eq!(outcome(true, 1000.0, None), Outcome::Void);
         let untold = point(1000.0, &record(true, 1000.0, None));
