@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
@@ -213,7 +214,7 @@ impl Network {
     }
 
     /// Its namespace, by a path that other programs can open while this process lives.
-    pub(crate) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.namespace.as_raw_fd())
     }
 
@@ -263,6 +264,15 @@ impl Drop for WayBack {
         // Only a panic leads here, and its error can't be reported.
         let _ = self.go();
     }
+}
+
+/// Moves the calling thread into the network with that [path](Network::path), for good.
+///
+/// # Errors
+/// If there is none, or the thread can't enter it.
+pub fn enter_at(path: &Path) -> Result<(), NetworkError> {
+    let entered = File::open(path).and_then(|file| enter(&file.into()));
+    entered.map_err(|source| NetworkError::Kernel { what: "enter a network namespace", source })
 }
 
 fn enter(namespace: &OwnedFd) -> io::Result<()> {
