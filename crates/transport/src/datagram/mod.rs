@@ -287,6 +287,14 @@ impl DatagramReceiver {
         self.source.socket().and_then(SocketReceiver::wall)
     }
 
+    /// The stack below the kernel and its mode; `None`: it is the kernel's.
+    pub fn stack(&self) -> Option<String> {
+        match &self.source {
+            Source::Socket(_) => None,
+            Source::Below(below) => Some(below.stack()),
+        }
+    }
+
     /// The kernel's socket, to sleep until something comes; `None`: there is none below it.
     pub fn socket(&self) -> Option<BorrowedFd<'_>> {
         self.source.socket().map(SocketReceiver::as_fd)

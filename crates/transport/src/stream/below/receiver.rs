@@ -65,6 +65,11 @@ impl BelowReceiver {
         self.address.into()
     }
 
+    /// The device in words.
+    pub(crate) fn stack(&self) -> String {
+        self.datagrams.frames().to_string()
+    }
+
     /// Frames dropped since it was bound, and datagrams with a wrong checksum.
     pub(crate) fn dropped(&self) -> u64 {
         let dropped = self.datagrams.frames().dropped().unwrap_or(u64::MAX);
