@@ -27,7 +27,8 @@ pub use follower::{Follower, Outcome};
 pub use format::codec::MESSAGE_BYTES_MAX;
 pub use format::message::{Channel, Message, PacketHeader, PacketKind};
 pub use format::packet::{
-    Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, encode_packet, patch_published,
+    Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, encode_packet, patch_place,
+    patch_published,
 };
 pub use publisher::packets::ReplayError;
 pub use publisher::{Publisher, Sending};

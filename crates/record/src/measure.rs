@@ -36,11 +36,14 @@ pub enum Measure {
     /// A source, a replicator and its subscribers.
     #[serde(rename = "fan-out")]
     FanOut,
+    /// A feed on a schedule, into a book.
+    #[serde(rename = "feed")]
+    Feed,
 }
 
 impl Measure {
     /// Every kind.
-    pub const ALL: [Measure; 10] = [
+    pub const ALL: [Measure; 11] = [
         Measure::Orders,
         Measure::Ticks,
         Measure::Ipc,
@@ -51,6 +54,7 @@ impl Measure {
         Measure::Endpoint,
         Measure::Network,
         Measure::FanOut,
+        Measure::Feed,
     ];
 
     /// The name in scenario files and records.
@@ -66,6 +70,7 @@ impl Measure {
             Measure::Endpoint => "endpoint",
             Measure::Network => "network",
             Measure::FanOut => "fan-out",
+            Measure::Feed => "feed",
         }
     }
 }

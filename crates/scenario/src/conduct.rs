@@ -72,7 +72,7 @@ impl Conduct {
         if !scenario.measurement().has_exchange() {
             return match &self.connect {
                 Some(_) => {
-                    usage("this scenario stays in this machine's memory; leave out --connect")
+                    usage("this scenario starts all that it measures itself; leave out --connect")
                 }
                 None => Ok(()),
             };

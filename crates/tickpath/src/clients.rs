@@ -1,5 +1,5 @@
-//! `tickpath endpoint`, `tickpath engine-bench` and `tickpath fan-out-bench`: one client of a
-//! scenario of that kind, one run.
+//! `tickpath endpoint`, `engine-bench`, `fan-out-bench` and `feed-bench`: one client of a scenario
+//! of that kind, one run.
 
 use crate::cli::ClientArguments;
 use crate::exit::{DONE, NO_RESULT};
@@ -36,6 +36,14 @@ pub(crate) fn fan_out_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     let plan: ::plan::process::fan_out::FanOutPlan = plan_on_stdin()?;
     keep_off(plan.core);
     say(&fanout_bench::run(&plan, &stop)?)
+}
+
+pub(crate) fn feed_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
+    die_with(arguments.die_with_parent)?;
+    let stop = signals::stop_flag()?;
+    let plan: ::plan::process::feed::FeedPlan = plan_on_stdin()?;
+    keep_off(plan.core);
+    say(&::feed_bench::run(&plan, &stop)?)
 }
 
 /// The plan on stdin.

@@ -88,6 +88,7 @@ fn main() -> ExitCode {
         cli::Command::IpcBench(arguments) => ipc_bench::ipc_bench(&arguments),
         cli::Command::Endpoint(arguments) => clients::endpoint(&arguments),
         cli::Command::FanOutBench(arguments) => clients::fan_out_bench(&arguments),
+        cli::Command::FeedBench(arguments) => clients::feed_bench(&arguments),
         cli::Command::EngineBench(arguments) => clients::engine_bench(&arguments),
         cli::Command::Man(arguments) => manual::man(&arguments),
         cli::Command::Completions(arguments) => Ok(manual::completions(&arguments)),

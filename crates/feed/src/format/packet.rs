@@ -173,6 +173,21 @@ pub(crate) fn put_header(into: &mut [u8], header: &PacketHeader) {
     debug_assert_eq!(block.get_limit(), PACKET_HEADER_BYTES);
 }
 
+/// Gives a datagram, of a feed that is sent again and again, its place in it: the number of its
+/// first message, and when it is due.
+///
+/// Does not change bytes that are not a packet of this feed.
+#[inline]
+pub fn patch_place(datagram: &mut [u8], sequence: u64, due_ns: u64) {
+    if datagram.len() >= PACKET_HEADER_BYTES {
+        let mut block =
+            PacketEncoder::default().wrap(WriteBuf::new(datagram), MESSAGE_HEADER_BYTES);
+        block.sequence(sequence);
+        block.intended_ns(due_ns);
+        block.acknowledged_ns(due_ns);
+    }
+}
+
 /// Writes the time of sending into a datagram's header. The sender calls it just before sending.
 ///
 /// Does not change bytes that are not a packet of this feed.

@@ -30,6 +30,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("net-bulk", include_str!("../../../../scenarios/net-bulk.toml")),
     ("net-size", include_str!("../../../../scenarios/net-size.toml")),
     ("net-pps", include_str!("../../../../scenarios/net-pps.toml")),
+    ("feed-rate", include_str!("../../../../scenarios/feed-rate.toml")),
     ("fan-out", include_str!("../../../../scenarios/fan-out.toml")),
     ("fan-out-hosts", include_str!("../../../../scenarios/fan-out-hosts.toml")),
     ("fan-out-ways", include_str!("../../../../scenarios/fan-out-ways.toml")),

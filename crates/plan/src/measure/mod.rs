@@ -5,6 +5,7 @@ mod cores;
 mod endpoint;
 pub mod engine;
 mod fan_out;
+mod feed;
 mod ipc;
 pub mod journal;
 mod measurement;
@@ -34,6 +35,7 @@ pub fn of(measure: Measure) -> &'static dyn Measurement {
         Measure::Endpoint => &endpoint::Endpoint,
         Measure::Network => &network::Network,
         Measure::FanOut => &fan_out::FanOut,
+        Measure::Feed => &feed::Feed,
     }
 }
 

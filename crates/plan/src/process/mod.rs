@@ -4,6 +4,7 @@ pub mod endpoint;
 pub mod engine;
 pub mod exchange;
 pub mod fan_out;
+pub mod feed;
 pub mod ipc;
 pub mod orders;
 pub mod ticks;

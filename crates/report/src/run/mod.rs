@@ -9,6 +9,7 @@ mod core_matrix;
 mod engine;
 mod fan_out;
 mod fan_out_hosts;
+mod feed;
 mod figures;
 mod holds;
 mod intensity;

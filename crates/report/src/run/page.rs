@@ -3,8 +3,8 @@
 use crate::page;
 use crate::plot::{curves, ladder, over_time};
 use crate::run::{
-    between, between_zones, bulk, codec, context, core_matrix, engine, fan_out, figures, holds,
-    intensity, noise, outages, tick,
+    between, between_zones, bulk, codec, context, core_matrix, engine, fan_out, feed, figures,
+    holds, intensity, noise, outages, tick,
 };
 use crate::text::words;
 use maud::{Markup, html};
@@ -36,6 +36,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         @if let Some(losses) = outages::grid(record) { (losses.section()) }
         @if let Some(packets) = between_zones::grid(record) { (packets.section()) }
         (fan_out::section(record))
+        @if let Some(books) = feed::grid(record) { (books.section()) }
         (figures::over_the_floor(record))
         @if let Some(orders) = intensity::grid(record) { (orders.section()) }
         (between::section(record))

@@ -5,6 +5,7 @@ use crate::run::between_zones;
 use crate::run::core_matrix;
 use crate::run::engine;
 use crate::run::fan_out;
+use crate::run::feed;
 use crate::run::figures::percentile_name;
 use crate::run::intensity;
 use crate::run::noise;
@@ -48,6 +49,9 @@ pub fn table(record: &RunRecord, columns: usize) -> String {
         packets.text(&mut out);
     }
     fan_out::text(&mut out, record);
+    if let Some(books) = feed::grid(record) {
+        books.text(&mut out);
+    }
     size_fit(&mut out, record);
     over_the_floor(&mut out, record);
     if let Some(orders) = intensity::grid(record) {

@@ -6,6 +6,7 @@ mod endpoint;
 mod engine;
 mod failure;
 pub(crate) mod fan_out;
+mod feed;
 mod ipc;
 mod network;
 mod orders;
@@ -29,6 +30,7 @@ pub(crate) fn runner(measure: Measure) -> &'static dyn Runner {
         Measure::Endpoint => &endpoint::Endpoint,
         Measure::Network => &network::Network,
         Measure::FanOut => &fan_out::FanOut,
+        Measure::Feed => &feed::Feed,
     }
 }
 

@@ -176,6 +176,9 @@ pub(crate) enum Command {
     /// Be the source and the subscribers of a replicator: the client of `fan-out` scenarios
     #[command(hide = true)]
     FanOutBench(ClientArguments),
+    /// Send a feed, and follow it into a book: the client of `feed` scenarios
+    #[command(hide = true)]
+    FeedBench(ClientArguments),
     /// Send one order flow through a matching engine: the client of `engine` and `soak` scenarios
     // Records and scripts from before the rename say `workload`.
     #[command(hide = true, alias = "workload")]

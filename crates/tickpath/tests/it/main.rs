@@ -24,6 +24,7 @@ mod fan_out;
 mod fan_out_below;
 mod fan_out_hosts;
 mod fan_out_stranger;
+mod feed_rate;
 mod fix;
 mod fix_kills;
 mod fix_trader;

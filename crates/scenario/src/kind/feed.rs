@@ -1,0 +1,179 @@
+//! `feed`: one client, which is the source of a feed and the end that has the book.
+
+use crate::conduct::{ConductError, Entrant};
+use crate::evidence::{Evidence, Lengths, Outcome};
+use crate::kind::rules;
+use crate::kind::runner::{RuleCheck, Runner};
+use crate::launch::Launch;
+use crate::launch::observer::Observer;
+use crate::progress::Teller;
+use host::network::Network;
+use plan::backend;
+use plan::process::feed::FeedPlan;
+use record::text::counted;
+use record::{ClientResult, Verdict, directory};
+use std::net::Ipv4Addr;
+
+/// The runner.
+pub(crate) struct Feed;
+
+impl Runner for Feed {
+    fn run(
+        &self,
+        launch: &Launch,
+        _lengths: Option<Lengths>,
+        observer: &mut Observer<'_, '_>,
+    ) -> Result<Outcome, ConductError> {
+        let plan = plan(launch);
+        observer.during(launch, |teller| client(launch, &plan, teller)).map(Outcome::from)
+    }
+
+    /// Below the kernel, rights, driver and build decide.
+    fn unavailable(&self, launch: &Launch) -> Result<Option<String>, ConductError> {
+        if !backend::is_below(&launch.entrant.backend) {
+            return Ok(None);
+        }
+        let trial = FeedPlan { warm_up_messages: 0, messages: 1, ..plan(launch) };
+        match client(launch, &trial, &mut Teller::new(None, launch.conduct, &[])) {
+            Ok(_) => Ok(None),
+            Err(ConductError::Process { why, .. }) if !launch.interrupt.is_set() => Ok(Some(why)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn rules(&self) -> &'static [RuleCheck] {
+        &[("complete", rules::complete), ("recorded", recorded), ("book", book)]
+    }
+
+    fn pacer(&self, entrant: &Entrant) -> Option<usize> {
+        entrant.cores.first().copied()
+    }
+}
+
+/// Lost datagrams are in the log, too.
+fn recorded(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let datagrams = load.tick.first().map_or(0, |tick| tick.datagrams);
+    if load.lost == 0 {
+        return rules::recorded(evidence, datagrams, "datagrams in the book");
+    }
+    let why = format!(
+        "{datagrams} datagrams in the book; the log has {} latencies, with those of lost ones",
+        evidence.recorded
+    );
+    (if evidence.recorded > datagrams { Verdict::Held } else { Verdict::Broken }, why)
+}
+
+/// A book that had every message is the publisher's. A lost one is a result: its figures hold the
+/// time after which a datagram counts as lost.
+fn book(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let Some(tick) = load.tick.first() else {
+        return (Verdict::Broken, "the client says nothing of its book".to_owned());
+    };
+    let faults = tick.faults.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+    let at = tick.book_sequence;
+    if faults > 0 {
+        let why = format!("{} up to message {at}", counted(faults, "faulty datagram"));
+        return (Verdict::Broken, why);
+    }
+    if load.lost > 0 {
+        let why = format!(
+            "the book was lost after message {at}: {} of {} never were in it; {} dropped for want \
+             of room",
+            load.lost,
+            counted(load.sent, "message"),
+            tick.kernel_drops
+        );
+        return (Verdict::Held, why);
+    }
+    let (ours, theirs) = (&tick.book_hash, &tick.exchange_book_hash);
+    let holds = ours == theirs && !ours.is_empty();
+    let why = format!("after message {at} the book is {ours}, the publisher's {theirs}");
+    (if holds { Verdict::Held } else { Verdict::Broken }, why)
+}
+
+/// The plan of both ends.
+fn plan(launch: &Launch) -> FeedPlan {
+    let scenario = &launch.conduct.scenario;
+    let spec = &scenario.subject[launch.entrant.index];
+    let cores = &launch.entrant.cores;
+    FeedPlan {
+        subject: launch.entrant.name.clone(),
+        own: launch.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.trader().address()),
+        source_network: launch.networks.map(|both| Network::path(both.exchange())),
+        backend: spec.backend.clone(),
+        queue: spec.queue,
+        datagram_bytes: scenario.feed.datagram_bytes,
+        receive_buffer_bytes: scenario.feed.receive_buffer_bytes,
+        rate_per_second: scenario.load.rate_per_second,
+        seed: scenario.load.seed,
+        warm_up_messages: scenario.messages(scenario.warm_up_seconds),
+        messages: scenario.messages(scenario.seconds),
+        source_core: cores.first().copied(),
+        core: cores.get(1).copied(),
+        scheduling: spec.scheduling,
+        hlog: directory::hlog(launch.path, launch.number).display().to_string(),
+    }
+}
+
+/// Runs the client, and returns its result.
+fn client(
+    launch: &Launch,
+    plan: &FeedPlan,
+    teller: &mut Teller<'_>,
+) -> Result<ClientResult, ConductError> {
+    let plan = serde_json::to_string(plan).map_err(|error| launch.failed(error.to_string()))?;
+    launch.run_client("feed-bench", &plan, teller)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::FeedExpectation;
+    use plan::Measure;
+    use record::Load;
+    use record::tick::Tick;
+
+    fn verdict(change: fn(&mut Load, &mut Tick)) -> (Verdict, String) {
+        let hash = || "12ab".to_owned();
+        let mut tick = Tick { book_hash: hash(), exchange_book_hash: hash(), ..Tick::default() };
+        let mut load = Load { sent: 10, received: 10, ..Load::default() };
+        change(&mut load, &mut tick);
+        load.tick = vec![tick];
+        let result = ClientResult { load, ..ClientResult::default() };
+        book(&Evidence {
+            kind: Measure::Feed,
+            result: &result,
+            exchange: None,
+            planned: None,
+            recorded: 0,
+            asked: FeedExpectation::default(),
+            is_floor: false,
+            interrupted: false,
+        })
+    }
+
+    #[test]
+    fn a_whole_book_is_the_publishers_and_a_lost_one_is_a_result() {
+        assert_eq!(verdict(|_, _| ()).0, Verdict::Held);
+        assert_eq!(verdict(|_, tick| tick.book_hash = "12ac".to_owned()).0, Verdict::Broken);
+        assert_eq!(verdict(|_, tick| tick.exchange_book_hash.clear()).0, Verdict::Broken);
+        let neither = |_: &mut Load, tick: &mut Tick| {
+            tick.book_hash.clear();
+            tick.exchange_book_hash.clear();
+        };
+        assert_eq!(verdict(neither).0, Verdict::Broken, "unknown is not equal");
+        let (lost, why) = verdict(|load, tick| {
+            (load.lost, tick.kernel_drops) = (3, 7);
+            tick.exchange_book_hash.clear();
+        });
+        assert_eq!(lost, Verdict::Held);
+        assert!(why.contains("3 of 10 messages never") && why.contains("7 dropped"), "{why}");
+        let faulty = verdict(|load, tick| {
+            load.lost = 3;
+            tick.faults.insert("garbage".to_owned(), 1);
+        });
+        assert_eq!(faulty.0, Verdict::Broken);
+    }
+}
