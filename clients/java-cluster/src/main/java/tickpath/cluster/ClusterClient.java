@@ -19,13 +19,16 @@ final class ClusterClient implements AutoCloseable {
      * @param directory of the driver, which is deleted at its end
      */
     ClusterClient(final Path directory) {
+        final SteadyClock clock = new SteadyClock();
         driver = MediaDriver.launch(new MediaDriver.Context()
                 .aeronDirectoryName(directory.toString())
+                .epochClock(clock::timeMillis)
                 .dirDeleteOnStart(true)
                 .dirDeleteOnShutdown(true)
                 .threadingMode(ThreadingMode.SHARED)
                 .termBufferSparseFile(true));
-        aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(directory.toString()));
+        aeron = Aeron.connect(
+                new Aeron.Context().aeronDirectoryName(directory.toString()).epochClock(clock::timeMillis));
     }
 
     Aeron aeron() {

@@ -5,7 +5,6 @@ import io.aeron.archive.ArchiveThreadingMode;
 import io.aeron.archive.client.AeronArchive;
 import io.aeron.cluster.ClusteredMediaDriver;
 import io.aeron.cluster.ConsensusModule;
-import io.aeron.cluster.NanosecondClusterClock;
 import io.aeron.cluster.service.ClusteredService;
 import io.aeron.cluster.service.ClusteredServiceContainer;
 import io.aeron.driver.MediaDriver;
@@ -44,6 +43,7 @@ final class Member implements AutoCloseable {
     private final String driverDirectory;
     private final Runnable ended;
     private final ErrorHandler errors;
+    private final SteadyClock clock = new SteadyClock();
     private final ClusteredMediaDriver driver;
     private final ClusteredServiceContainer container;
 
@@ -85,6 +85,7 @@ final class Member implements AutoCloseable {
                 .dirDeleteOnShutdown(true)
                 .threadingMode(ThreadingMode.SHARED)
                 .termBufferSparseFile(true)
+                .epochClock(clock::timeMillis)
                 .errorHandler(errors);
     }
 
@@ -109,6 +110,7 @@ final class Member implements AutoCloseable {
                 .fileSyncLevel(fileSyncLevel())
                 .catalogFileSyncLevel(fileSyncLevel())
                 .threadingMode(ArchiveThreadingMode.SHARED)
+                .epochClock(clock::timeMillis)
                 .errorHandler(errors);
     }
 
@@ -126,7 +128,8 @@ final class Member implements AutoCloseable {
                 .clusterMemberId(number)
                 .clusterMembers(cluster.consensusMembers())
                 .clusterDir(directory.resolve("cluster").toFile())
-                .clusterClock(new NanosecondClusterClock())
+                .clusterClock(clock)
+                .epochClock(clock::timeMillis)
                 .archiveContext(archiveClient())
                 .ingressChannel("aeron:udp?" + SESSION_TERM)
                 .logChannel(LOG)
@@ -147,6 +150,7 @@ final class Member implements AutoCloseable {
                 .clusterDir(directory.resolve("cluster").toFile())
                 .archiveContext(archiveClient())
                 .clusteredService(service)
+                .epochClock(clock::timeMillis)
                 .terminationHook(ended)
                 .errorHandler(errors);
     }
