@@ -19,6 +19,7 @@ import tickpath.shared.PlanKeys;
  * @param engine null if the members have none
  * @param heartbeatTimeoutNs time without a heartbeat after which a member calls an election
  * @param electionTimeoutNs wait for votes; before it stands, a candidate waits up to half of it
+ * @param diskTimeoutNs time after which a leader ends whose disk takes nothing of its copy
  * @param durable whether a member counts a command only once its disk has it
  * @param delayNs time by which a gateway delays each reply
  * @param jitterNs a random time below this is added to it
@@ -29,6 +30,7 @@ record ClusterFile(
         EngineShape engine,
         long heartbeatTimeoutNs,
         long electionTimeoutNs,
+        long diskTimeoutNs,
         boolean durable,
         long delayNs,
         long jitterNs,
@@ -36,6 +38,10 @@ record ClusterFile(
 
     private static final int HEARTBEAT_TIMEOUT_MS = 500;
     private static final int ELECTION_TIMEOUT_MS = 400;
+
+    /** A member that was held up for as long ends in any case, by a limit of Aeron. */
+    private static final int DISK_TIMEOUT_MS = 10_000;
+
     private static final int TIMEOUT_MS_MIN = 20;
     private static final int TIMEOUT_MS_MAX = 60_000;
     private static final int MEMBERS_MAX = 7;
@@ -66,6 +72,7 @@ record ClusterFile(
                 keys.has("engine") ? EngineShape.of(keys.keys("engine")) : null,
                 millis(keys, "heartbeat_timeout_ms", HEARTBEAT_TIMEOUT_MS),
                 millis(keys, "election_timeout_ms", ELECTION_TIMEOUT_MS),
+                millis(keys, "disk_timeout_ms", DISK_TIMEOUT_MS),
                 keys.flag("durable"),
                 TimeUnit.MICROSECONDS.toNanos(optional(keys, "delay_us", DISTANCE_US_MAX)),
                 TimeUnit.MICROSECONDS.toNanos(optional(keys, "jitter_us", DISTANCE_US_MAX)),

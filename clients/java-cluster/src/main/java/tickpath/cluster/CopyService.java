@@ -14,6 +14,7 @@ import org.agrona.ExpandableArrayBuffer;
 import org.agrona.concurrent.AgentTerminationException;
 import org.agrona.concurrent.UnsafeBuffer;
 import tickpath.shared.ClientException;
+import tickpath.shared.ExitStatus;
 
 /**
  * The follower of an exchange as a service of Aeron Cluster: each member keeps a copy of the
@@ -22,7 +23,11 @@ import tickpath.shared.ClientException;
 final class CopyService extends MemberService {
     private static final ByteOrder LITTLE = ByteOrder.LITTLE_ENDIAN;
 
+    /** Time for the last words of a process that ends; its stderr may be on the same disk. */
+    private static final long LAST_WORDS_MS = 200;
+
     private final Path directory;
+    private final DiskWatch watch;
     private final UnsafeBuffer head = new UnsafeBuffer(new byte[Long.BYTES]);
     private final ExpandableArrayBuffer reply = new ExpandableArrayBuffer();
     private NativeCopy copy;
@@ -31,14 +36,36 @@ final class CopyService extends MemberService {
      * A copy.
      *
      * @param directory opens as a journal of the exchange
+     * @param diskTimeoutNs time after which a leader ends whose disk takes nothing
      */
-    CopyService(final Path directory, final int member, final PrintStream out, final PrintStream err) {
+    CopyService(
+            final Path directory,
+            final long diskTimeoutNs,
+            final int member,
+            final PrintStream out,
+            final PrintStream err) {
         super(member, out, err);
         this.directory = directory;
+        watch = new DiskWatch(diskTimeoutNs, () -> cluster.role() == Cluster.Role.LEADER, this::diskIsHalted);
+    }
+
+    /** The process ends at once: in order, it would wait for the disk. */
+    private void diskIsHalted() {
+        final Thread words = new Thread(() -> err.println("member " + member + ": its disk takes nothing, at "
+                + directory + ". It ends because it leads: another member goes on. Start it again"));
+        words.setDaemon(true);
+        words.start();
+        try {
+            words.join(LAST_WORDS_MS);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        Runtime.getRuntime().halt(ExitStatus.INCOMPLETE);
     }
 
     @Override
     void start(final Image snapshot) throws ClientException {
+        watch.start();
         if (snapshot == null) {
             copy = NativeCopy.open(directory, null);
             return;
@@ -64,10 +91,13 @@ final class CopyService extends MemberService {
         }
         final long at = buffer.getLong(offset + Stream.AT, LITTLE);
         final long before = copy.followed();
+        watch.given();
         try {
             copy.receive(session.id(), at, buffer, offset + Stream.BYTES, bytes);
         } catch (final ClientException e) {
             throw new AgentTerminationException(e);
+        } finally {
+            watch.taken();
         }
         final long followed = copy.followed();
         reply.putBytes(Stream.REPLY, copy.output(), 0, copy.output().capacity());

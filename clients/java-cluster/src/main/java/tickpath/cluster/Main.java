@@ -100,7 +100,7 @@ public final class Main {
                 break;
             case "copy-member":
                 NativeEngine.load(library());
-                service = () -> new CopyService(directory.resolve(COPY), number, out, err);
+                service = () -> new CopyService(directory.resolve(COPY), cluster.diskTimeoutNs(), number, out, err);
                 break;
             case "echo-member":
                 service = EchoService::new;
