@@ -1,5 +1,6 @@
 package tickpath.cluster;
 
+import io.aeron.cluster.client.AeronCluster;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.InetAddress;
@@ -31,6 +32,7 @@ final class FollowerGateway implements AutoCloseable {
     private final ServerSocketChannel listener;
     private final ClusterClient client;
     private final Set<Relay> relays = ConcurrentHashMap.newKeySet();
+    private volatile boolean isClosed;
 
     /**
      * Listens on the loopback interface.
@@ -57,6 +59,32 @@ final class FollowerGateway implements AutoCloseable {
     String address() throws IOException {
         final InetSocketAddress address = (InetSocketAddress) listener.getLocalAddress();
         return address.getAddress().getHostAddress() + ":" + address.getPort();
+    }
+
+    /** Waits until the cluster has a leader. An exchange that connects meanwhile waits, too. */
+    void awaitLeader() {
+        String said = null;
+        while (!isClosed) {
+            try {
+                ClusterClient.connect(session(), () -> isClosed).close();
+                return;
+            } catch (final IOException e) {
+                if (!e.getMessage().equals(said)) {
+                    said = e.getMessage();
+                    err.println("java-cluster: " + said + ": waiting for most of its members");
+                }
+            }
+        }
+    }
+
+    /** A session that nothing is sent in. */
+    private AeronCluster.Context session() {
+        return ClusterClient.session(
+                client.aeron(),
+                cluster,
+                host,
+                Relay.PATIENCE_NS,
+                (session, time, reply, offset, length, header) -> {});
     }
 
     /** Relays connections until it is closed. */
@@ -99,6 +127,7 @@ final class FollowerGateway implements AutoCloseable {
 
     @Override
     public void close() {
+        isClosed = true;
         CloseHelper.closeAll(listener);
         relays.forEach(Relay::stop);
         final long begin = System.nanoTime();

@@ -121,6 +121,7 @@ public final class Main {
         final FollowerGateway gateway = new FollowerGateway(cluster, arguments[2], Integer.parseInt(port), err);
         Runtime.getRuntime().addShutdownHook(new Thread(gateway::close));
         endWith(cluster.parent());
+        gateway.awaitLeader();
         out.println("{\"follower\":\"" + gateway.address() + "\",\"process\":" + ProcessHandle.current().pid()
                 + ",\"aeron\":\"" + AeronVersion.VERSION + "\"}");
         gateway.run();

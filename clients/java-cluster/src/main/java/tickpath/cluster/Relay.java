@@ -3,7 +3,6 @@ package tickpath.cluster;
 import io.aeron.Aeron;
 import io.aeron.cluster.client.AeronCluster;
 import io.aeron.cluster.client.EgressListener;
-import io.aeron.exceptions.AeronException;
 import io.aeron.logbuffer.Header;
 import java.io.EOFException;
 import java.io.IOException;
@@ -36,7 +35,7 @@ final class Relay implements AutoCloseable {
     private static final long KEEP_ALIVE_NS = TimeUnit.SECONDS.toNanos(1);
 
     /** Longest wait for the first frame, a session, room, or a reply. */
-    private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(5);
+    static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(5);
 
     private static final int SPINS = 100;
     private static final int YIELDS = 10;
@@ -83,7 +82,8 @@ final class Relay implements AutoCloseable {
     /** Relays until one of the two ends. */
     void run() throws IOException {
         firstFrame();
-        connect();
+        session = ClusterClient.connect(
+                ClusterClient.session(aeron, cluster, host, PATIENCE_NS, new Egress()), () -> mustStop);
         progressNs = System.nanoTime();
         long keepAliveNs = progressNs;
         long roomNs = progressNs;
@@ -176,27 +176,6 @@ final class Relay implements AutoCloseable {
             throw new IOException("it is not from an exchange without TLS, started with --replicate --follower");
         }
         return bytes >= length;
-    }
-
-    private void connect() throws IOException {
-        final long begin = System.nanoTime();
-        final AeronCluster.AsyncConnect connecting = AeronCluster.asyncConnect(
-                ClusterClient.session(aeron, cluster, host, PATIENCE_NS, new Egress()));
-        try {
-            while (session == null) {
-                if (mustStop || System.nanoTime() - begin > PATIENCE_NS) {
-                    throw new IOException("the cluster has no leader that answers");
-                }
-                session = connecting.poll();
-                idle.idle();
-            }
-        } catch (final AeronException e) {
-            throw new IOException("the cluster has no leader that answers: " + e.getMessage(), e);
-        } finally {
-            if (session == null) {
-                CloseHelper.quietClose(connecting);
-            }
-        }
     }
 
     /** Gives what was read to the cluster, in one message. */
