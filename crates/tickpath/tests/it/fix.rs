@@ -78,7 +78,11 @@ impl Drop for Exchange {
 }
 
 pub fn password(token: &str) -> Proof {
-    Proof::Password { username: Some("fund".to_owned()), password: token.to_owned() }
+    password_of("fund", token)
+}
+
+pub fn password_of(account: &str, token: &str) -> Proof {
+    Proof::Password { username: Some(account.to_owned()), password: token.to_owned() }
 }
 
 fn signed(token: &'static str) -> Proof {

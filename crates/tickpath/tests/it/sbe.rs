@@ -129,9 +129,18 @@ impl Client {
         token: &'static str,
         (session, last_sequence): (u64, u64),
     ) -> (Client, LogonAccepted) {
+        let logon = Logon { session, last_sequence, cancel_on_disconnect: false, token };
+        Client::log_on(stream, token, logon)
+    }
+
+    /// Logs on by this message.
+    pub fn log_on(
+        stream: Box<dyn Blocking>,
+        token: &'static str,
+        logon: Logon<'_>,
+    ) -> (Client, LogonAccepted) {
         let (bytes, codes) = (Vec::new(), Vec::new());
         let mut client = Client { stream, bytes, gone: 0, codes, token, sent: 0 };
-        let logon = Logon { session, last_sequence, cancel_on_disconnect: false, token };
         client.send(|out, _| encode_logon(out, &logon));
         let accepted = client.next(|message| match message {
             ExchangeMessage::LogonAccepted(accepted) => accepted,
@@ -156,7 +165,11 @@ impl Client {
     }
 
     pub fn order(&mut self, client_id: &str, side: Side) {
-        let (price, amount) = (Decimal::new(100, 0).unwrap(), Decimal::new(1, 0).unwrap());
+        self.order_at(100, client_id, side);
+    }
+
+    pub fn order_at(&mut self, price: i64, client_id: &str, side: Side) {
+        let (price, amount) = (Decimal::new(price, 0).unwrap(), Decimal::new(1, 0).unwrap());
         let client_id = ClientId::new(client_id).unwrap();
         let order = CreateOrder::limit("BTC_USDT", client_id, side, price, amount);
         self.send(|out, sequence| encode_new_order(out, sequence, 0, &order));

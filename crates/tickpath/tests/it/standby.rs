@@ -13,6 +13,8 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 use testing::{small_disk, test_name};
 use transport::Connection;
+use wire::request::Side;
+use wire::sbe::client::Logon;
 
 /// Room for one segment of a standby, which has 16 MiB, and not for two.
 const DISK_BYTES: u64 = 24 << 20;
@@ -119,6 +121,18 @@ fn stand_by_on_a_small_disk(disk: &Path) {
     assert!(standby.has_said(&format!("before it took over: its copy has {records} records")));
 }
 
+/// Waits until that is the highest bid.
+fn wait_for_best_bid(address: &str, price: &str) {
+    let mut watcher = logged_in(address, "watcher", false);
+    let top = json!({"name": "TOP", "instrument_code": "BTC_USDT"});
+    let subscribe = json!({"type": "SUBSCRIBE", "channels": [top]});
+    watcher.send(1, subscribe.to_string().as_bytes());
+    wait_for("the cancels", || {
+        let told: Value = serde_json::from_str(&watcher.next_text()).unwrap();
+        (told["bid"][0].as_str() == Some(price)).then_some(())
+    });
+}
+
 /// `back` comes back in time and keeps its order, `gone` does not; `never` had not asked.
 #[test]
 fn cancel_on_disconnect_holds_at_a_standby_that_took_over() {
@@ -137,22 +151,73 @@ fn cancel_on_disconnect_holds_at_a_standby_that_took_over() {
     let address = standby.line()["listening"].as_str().unwrap().to_owned();
 
     let mut back = logged_in(&address, "back", true);
-    let mut watcher = logged_in(&address, "watcher", false);
-    let top = json!({"name": "TOP", "instrument_code": "BTC_USDT"});
-    let subscribe = json!({"type": "SUBSCRIBE", "channels": [top]});
-    watcher.send(1, subscribe.to_string().as_bytes());
-    let best_bid = |text: &str| {
-        let told: Value = serde_json::from_str(text).unwrap();
-        told["bid"][0].as_str().map(str::to_owned)
-    };
-    wait_for("the cancel", || {
-        (best_bid(&watcher.next_text()).as_deref() == Some("101")).then_some(())
-    });
+    wait_for_best_bid(&address, "101");
     let mut gone = logged_in(&address, "gone", true);
     let ended = status(&mut gone);
     assert_eq!((&ended["type"], &ended["status"]), (&json!("ENDED"), &json!("CANCELLED")));
     assert_eq!(status(&mut back)["type"], "OPEN");
     assert_eq!(status(&mut logged_in(&address, "never", false))["type"], "OPEN");
+}
+
+fn dial(address: &Value) -> TcpStream {
+    let stream = TcpStream::connect(address.as_str().unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// A session of FIX that asks for cancel on disconnect.
+fn over_fix(ready: &Value, account: &str) -> fix::Client {
+    let (stream, memory) = (Connection::from(dial(&ready["fix"])), Default::default());
+    let proof = fix::password_of(account, account);
+    let mut client = fix::Client::connect(stream, &account.to_uppercase(), proof, (memory, true));
+    assert_eq!(client.next(), Ok(None));
+    client
+}
+
+/// A session of SBE that asks for cancel on disconnect.
+fn over_sbe(ready: &Value, token: &'static str) -> sbe::Client {
+    let logon = Logon { session: 0, last_sequence: 0, cancel_on_disconnect: true, token };
+    sbe::Client::log_on(Box::new(dial(&ready["listening"])), token, logon).0
+}
+
+/// Two sessions of each protocol ask for it, and one of each comes back in time.
+#[test]
+fn cancel_on_disconnect_of_fix_and_sbe_holds_at_a_standby_that_took_over() {
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name);
+    let store = path("fix1").display().to_string();
+    let door = ["--fix", "127.0.0.1:0", "--fix-store", &store];
+    let mut standby = Standby::start_with(&path("copy"), path("said"), "0.6", &door);
+    let (log, follower) = (path("log").display().to_string(), standby.line());
+    let follower = follower["standby"].as_str().unwrap();
+    let replicate = ["--journal", &log, "--replicate", "sync", "--follower", follower];
+    let first = fix::Exchange::start(&path("fix0"), &[&["--any-token"][..], &replicate].concat());
+    wait_for("the copy", || standby.has_said("the copy is complete").then_some(()));
+    let fix_clients = [("fix-back", 100), ("fix-gone", 102)].map(|(account, price)| {
+        let mut client = over_fix(&first.ready, account);
+        client.ask(&format!("35=D|11=o|55=BTC_USDT|54=1|60=@|38=1|40=2|44={price}")).has("150=0");
+        client
+    });
+    let sbe_clients = [("sbe-back", 101), ("sbe-gone", 103)].map(|(account, price)| {
+        let mut client = over_sbe(&first.ready, account);
+        client.order_at(price, "o", Side::Buy);
+        assert_eq!(client.report().1, "booked");
+        client
+    });
+    signal(first.child.id(), Signal::KILL);
+    let ready = standby.line();
+
+    let back = (over_fix(&ready, "fix-back"), over_sbe(&ready, "sbe-back"));
+    let address = ready["listening"].as_str().unwrap();
+    wait_for_best_bid(address, "101");
+    for account in ["fix-gone", "sbe-gone"] {
+        let ended = status(&mut logged_in(address, account, false));
+        assert_eq!((&ended["type"], &ended["status"]), (&json!("ENDED"), &json!("CANCELLED")));
+    }
+    for account in ["fix-back", "sbe-back"] {
+        assert_eq!(status(&mut logged_in(address, account, false))["type"], "OPEN", "{account}");
+    }
+    drop((fix_clients, sbe_clients, back));
 }
 
 /// The old exchange was paused, and does not know yet that another one has cancelled the order.
@@ -214,14 +279,9 @@ fn a_standby_that_took_over_knows_how_orders_stand_in_each_protocol() {
     signal(first.child.id(), Signal::KILL);
     let ready = standby.line();
 
-    let socket = |door: &str| {
-        let stream = TcpStream::connect(ready[door].as_str().unwrap()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
-    };
     let mut by_json = logged_in(ready["listening"].as_str().unwrap(), "fund", false);
-    let (mut by_sbe, _) = sbe::Client::new(Box::new(socket("listening")), "fund", (0, 0));
-    let stream = Connection::from(socket("fix"));
+    let (mut by_sbe, _) = sbe::Client::new(Box::new(dial(&ready["listening"])), "fund", (0, 0));
+    let stream = Connection::from(dial(&ready["fix"]));
     let mut by_fix =
         fix::Client::connect(stream, "FUND", fix::password("fund"), Default::default());
     assert_eq!(by_fix.next(), Ok(None));
