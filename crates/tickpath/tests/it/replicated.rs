@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Acknowledged orders before the kill.
 const ORDERS: usize = 300;
@@ -218,4 +218,32 @@ fn arguments_that_make_no_sense_are_rejected() {
         assert_eq!(failed.status.code(), Some(2), "{}", text(&failed.stderr));
         assert!(text(&failed.stderr).contains(word), "{}", text(&failed.stderr));
     }
+}
+
+/// The script takes the times of a load apart: with its follower, without it, while the follower
+/// catches up, and after that. It compares both copies, too.
+#[test]
+fn a_script_measures_orders_while_a_follower_catches_up() {
+    const INPUTS: u64 = 3_000;
+    let place = tempfile::tempdir().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/measure-catch-up");
+    let mut command = Command::new(script);
+    command.arg("--tickpath").arg(env!("CARGO_BIN_EXE_tickpath"));
+    command.arg("--directory").arg(place.path()).args(["--inputs", &INPUTS.to_string()]);
+    command.args(["--rounds", "1", "--rate", "1000", "--seconds", "3"]);
+    // Other tests keep the disk busy.
+    command.args(["--catch-up-seconds-max", "5", "--journal-mode", "async"]);
+    command.env("TICKPATH_LOCKS", "");
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", text_of(&done));
+    let line = text(&done.stdout);
+    let found: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
+    // An order has two records, and its cancel one.
+    assert!(found["records_lacked"].as_u64().unwrap() >= INPUTS, "{found}");
+    let with = &found["phases"]["with"];
+    assert!(with["p50_us"].as_f64().is_some_and(|p50_us| p50_us > 0.0), "{found}");
+    for phase in ["away", "catching_up"] {
+        assert!(found["phases"][phase]["orders"].as_u64().unwrap() > 0, "{found}");
+    }
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
 }
