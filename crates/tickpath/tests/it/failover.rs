@@ -7,17 +7,17 @@
 
 mod checker;
 mod clients;
-mod clock;
 mod cluster;
 mod members;
+mod preload;
 mod upgrade;
 
 use crate::support::websocket::Client;
 use crate::support::*;
 use clients::{Acknowledged, Load, PRICES};
-use clock::WallClock;
 use engine::Command as Input;
 use members::{Member, Running};
+use preload::Preload;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -158,7 +158,7 @@ fn check(load: Load, acknowledged: &mut Acknowledged) -> u64 {
 #[test]
 fn no_acknowledged_order_is_lost_or_doubled() {
     let name = test_name!(no_acknowledged_order_is_lost_or_doubled);
-    halting_disk::on_two(DISK_BYTES, &name, lose_exchanges);
+    halting_disk::on(DISK_BYTES, &name, lose_exchanges);
 }
 
 /// The rounds; without disks that halt, none has a slow one.
@@ -167,12 +167,12 @@ fn lose_exchanges(disks: Option<[HaltingDisk; 2]>) {
         CAUSES.into_iter().filter(|cause| disks.is_some() || *cause != Cause::SlowDisk).collect();
     let rounds = std::env::var(ROUNDS).map_or(causes.len(), |rounds| rounds.parse().unwrap());
     let place = tempfile::tempdir().unwrap();
-    let library = clock::library(place.path());
+    let library = preload::library(place.path());
     let members = [0, 1].map(|index| {
         let beside = |name: &str| place.path().join(format!("{index}.{name}"));
         let disk = disks.as_ref().map_or(place.path(), |disks| disks[index].path());
-        let clock = WallClock::new(&library, beside("clock"));
-        Member::new(disk.join(format!("journal{index}")), Some(clock), beside("said"))
+        let preload = Preload::new(&library, beside("preload"));
+        Member::new(disk.join(format!("journal{index}")), Some(preload), beside("said"))
     });
     let [a, b] = &members;
     let mut standby = Running::start(b, a, true);

@@ -13,10 +13,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use wire::OrderId;
 
-/// A client that waits longer for an answer tries the other address.
+/// A client that waits longer for an answer tries the other address; the default.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// Between two requests, so that many rounds stay small.
 const PAUSE: Duration = Duration::from_millis(2);
+/// Between two connections: an exchange that executes nothing rejects each request at once.
+const RECONNECT: Duration = Duration::from_millis(20);
 /// How many clients a load has.
 pub const COUNT: usize = 2;
 /// A placing's number is in its price and its amount.
@@ -34,6 +36,7 @@ pub struct Load {
 struct Shared {
     account: String,
     addresses: [String; 2],
+    patience: Duration,
     stop: AtomicBool,
     /// The next placing's number.
     next: AtomicU64,
@@ -61,9 +64,20 @@ struct Trader {
 impl Load {
     /// Starts both for that account. Placings are numbered from `next` on.
     pub fn start(account: String, addresses: [String; 2], next: u64) -> Load {
+        Load::with_patience(PATIENCE, account, addresses, next)
+    }
+
+    /// The same with clients that wait for an answer for at most `patience`.
+    pub fn with_patience(
+        patience: Duration,
+        account: String,
+        addresses: [String; 2],
+        next: u64,
+    ) -> Load {
         let shared = Arc::new(Shared {
             account,
             addresses,
+            patience,
             stop: AtomicBool::new(false),
             next: AtomicU64::new(next),
             acknowledged: Mutex::default(),
@@ -80,6 +94,11 @@ impl Load {
 
     pub fn acknowledged(&self) -> usize {
         self.shared.acknowledged.lock().unwrap().len()
+    }
+
+    /// The orders that were acknowledged so far.
+    pub fn orders(&self) -> Acknowledged {
+        self.shared.acknowledged.lock().unwrap().clone()
     }
 
     /// The longest time between two acknowledgements since this was asked last.
@@ -114,12 +133,12 @@ impl Trader {
             if self.must_stop() {
                 return;
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(RECONNECT);
         }
     }
 
     fn connection(&mut self, address: &str) -> io::Result<()> {
-        let mut client = Client::try_connect(address, PATIENCE)?;
+        let mut client = Client::try_connect(address, self.shared.patience)?;
         let login = json!({"type": "AUTHENTICATE", "api_token": self.shared.account});
         client.try_send(1, login.to_string().as_bytes())?;
         let mut told = Vec::new();

@@ -1,6 +1,6 @@
 //! The two places where an exchange or its standby runs, and the way from one to the other.
 
-use super::clock::WallClock;
+use super::preload::Preload;
 use crate::support::*;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -86,22 +86,22 @@ pub struct Member {
     /// From the other member's exchange to this standby.
     pub link: Link,
     /// Where its wall clock can be set.
-    pub clock: Option<WallClock>,
+    preload: Option<Preload>,
     /// The file of the stderr of what runs here.
     said: PathBuf,
 }
 
 impl Member {
     /// One whose journal is going to be in `directory`, and whose messages are in the file `said`.
-    pub fn new(directory: PathBuf, clock: Option<WallClock>, said: PathBuf) -> Member {
+    pub fn new(directory: PathBuf, preload: Option<Preload>, said: PathBuf) -> Member {
         let (address, standby) = (free_address(), free_address());
         let link = Link::to(standby.clone());
-        Member { directory, address, standby, link, clock, said }
+        Member { directory, address, standby, link, preload, said }
     }
 
     /// Sets by how many seconds the wall clock of what runs here is off.
     pub fn set_clock_off(&self, seconds: i64) {
-        self.clock.as_ref().expect("a clock that can be set").set_off(seconds);
+        self.preload.as_ref().expect("a clock that can be set").set_clock_off(seconds);
     }
 }
 
@@ -133,8 +133,8 @@ impl Running {
             let seconds = silence.as_secs_f64().to_string();
             command.args(["--standby", &own.standby, "--standby-seconds", &seconds]);
         }
-        if let Some(clock) = &own.clock {
-            clock.give_to(&mut command);
+        if let Some(preload) = &own.preload {
+            preload.give_to(&mut command);
         }
         let stderr = std::fs::File::create(&said).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();

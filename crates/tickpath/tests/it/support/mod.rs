@@ -174,13 +174,18 @@ pub fn children(pid: u32, word: &str) -> Vec<u32> {
 }
 
 /// Waits until `find` finds something.
-pub fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(60);
+pub fn wait_for<T>(what: &str, find: impl FnMut() -> Option<T>) -> T {
+    wait_up_to(Duration::from_secs(60), what, find)
+}
+
+/// Waits until `find` finds something, up to `time`.
+pub fn wait_up_to<T>(time: Duration, what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + time;
     loop {
         if let Some(found) = find() {
             return found;
         }
-        assert!(Instant::now() < deadline, "{what} did not come in 60 s");
+        assert!(Instant::now() < deadline, "{what} did not come in {time:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
