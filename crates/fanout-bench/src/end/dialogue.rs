@@ -95,6 +95,21 @@ impl Dialogue {
         Ok(Dialogue { stream, kept: Vec::new(), chunk: vec![0; CHUNK_BYTES] })
     }
 
+    /// Looks whether the other end is still there. Doesn't wait, and takes nothing.
+    ///
+    /// # Errors
+    /// If it closed the connection.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        self.stream.set_nonblocking(true)?;
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_nonblocking(false)?;
+        match peeked {
+            Ok(0) => Err(closed()),
+            Err(error) if !is_nothing(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Says a line.
     ///
     /// # Errors
@@ -178,7 +193,7 @@ impl Dialogue {
     /// Takes what comes within a moment; 0 if nothing does.
     fn read(&mut self) -> io::Result<usize> {
         match self.stream.read(&mut self.chunk) {
-            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")),
+            Ok(0) => Err(closed()),
             Ok(length) => {
                 self.kept.extend_from_slice(&self.chunk[..length]);
                 Ok(length)
@@ -187,6 +202,10 @@ impl Dialogue {
             Err(error) => Err(error),
         }
     }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")
 }
 
 #[cfg(test)]
@@ -239,9 +258,11 @@ mod tests {
         other.write_all(b"GET / HTTP/1.1\r\n").unwrap();
         let why = one.line_within(PATIENCE).unwrap_err();
         assert!(why.to_string().contains("one version"), "{why}");
+        one.check().unwrap();
         drop(other);
         let why = one.line_within(PATIENCE).unwrap_err();
         assert_eq!(why.kind(), ErrorKind::UnexpectedEof, "{why}");
+        assert_eq!(one.check().unwrap_err().kind(), ErrorKind::UnexpectedEof);
         let (mut one, mut other) = pair();
         let endless = std::thread::spawn(move || other.write_all(&vec![b'x'; 4 << 20]));
         let why = one.line_within(PATIENCE).unwrap_err();

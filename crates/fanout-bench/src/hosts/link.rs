@@ -73,6 +73,22 @@ impl Link {
         Ok((link, prober))
     }
 
+    /// The error, if the end has closed the connection. Doesn't wait.
+    pub(super) fn check(&self) -> Result<(), FanOutBenchError> {
+        self.dialogue.check().map_err(|error| FanOutBenchError::End {
+            host: self.host.clone(),
+            why: format!("in mid-run {}", lost(&error)),
+        })
+    }
+
+    /// The error that the end is lost, though it did not close the connection.
+    pub(super) fn silent(&self) -> FanOutBenchError {
+        let why = "in mid-run it answered none of ten probes of its clock in a row: look whether \
+                   `tickpath subscribers` still runs there and gets a core, and whether UDP to its \
+                   port gets through and back within 50 ms, and run it again";
+        FanOutBenchError::End { host: self.host.clone(), why: why.to_owned() }
+    }
+
     /// Says that all messages are sent, and gets what arrived of `messages`.
     pub(super) fn finish(&mut self, messages: u64) -> Result<Copies, FanOutBenchError> {
         let count = messages as usize * self.subscribers;

@@ -20,11 +20,17 @@ use clock::Clock;
 use plan::process::fan_out::FanOutPlan;
 use record::fan_out::{FanOutEnd, FanOutHosts};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// Probes begin this long before the source does, and go on as long after its last message: copies
 /// that come later are lost.
 const AROUND: Duration = Duration::from_millis(500);
+/// How often the source looks whether an end is lost.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A thread that probes an end; it ends early if the end is lost.
+type Probing<'a> = ScopedJoinHandle<'a, Option<ProvenOffsets>>;
 
 /// Sends all messages to the replicator, and gets the arrivals of all ends.
 ///
@@ -36,7 +42,7 @@ pub(crate) fn measure(
 ) -> Result<Measurement, FanOutBenchError> {
     let clock = Clock::calibrate();
     let (mut links, probers) = open(plan, clock)?;
-    let (mut sent, probed) = beside_probes(plan, clock, probers, stop)?;
+    let (mut sent, probed) = beside_probes(plan, clock, (&links, probers), stop)?;
     let mut hosts = FanOutHosts::default();
     let (mut failures, mut dropped) = (Vec::new(), Some(0));
     let mut far = Vec::with_capacity(links.len());
@@ -102,32 +108,55 @@ fn share(subscribers: usize, ends: usize, at: usize) -> usize {
     subscribers / ends + usize::from(at < subscribers % ends)
 }
 
-/// Sends the messages on a thread of its own, and probes all ends meanwhile.
+/// Sends the messages on a thread of its own, and probes all ends meanwhile. Stops at the first end
+/// that is lost: without its copies the run is no result.
 fn beside_probes(
     plan: &FanOutPlan,
     clock: Clock,
-    probers: Vec<Prober>,
+    (links, probers): (&[Link], Vec<Prober>),
     stop: &AtomicBool,
 ) -> Result<(SentMessages, Vec<ProvenOffsets>), FanOutBenchError> {
-    let ended = &AtomicBool::new(false);
+    let (ended, breaks_off) = (&AtomicBool::new(false), &AtomicBool::new(false));
     std::thread::scope(|scope| {
         let start = |prober: Prober| scope.spawn(move || prober.run(ended));
-        let probers: Vec<_> = probers.into_iter().map(start).collect();
-        std::thread::sleep(AROUND);
+        let probers: Vec<Probing<'_>> = probers.into_iter().map(start).collect();
         let source = scope.spawn(|| {
+            std::thread::sleep(AROUND);
             if let Some(core) = plan.core {
                 host::thread::pin(core)?;
             }
-            send(plan, phase(plan, 0, None), clock, &[], stop)
+            send(plan, phase(plan, 0, None), clock, &[], breaks_off)
         });
+        let mut found = Ok(());
+        while found.is_ok() && !source.is_finished() && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK_EVERY);
+            found = check(links, &probers);
+        }
+        breaks_off.store(true, Ordering::Relaxed);
         let sent = source.join();
-        std::thread::sleep(AROUND);
+        if found.is_ok() {
+            std::thread::sleep(AROUND);
+            found = check(links, &probers);
+        }
         ended.store(true, Ordering::Relaxed);
-        let probed: Result<Vec<ProvenOffsets>, _> =
-            probers.into_iter().map(|one| one.join()).collect();
+        let probed: Result<Vec<Option<ProvenOffsets>>, _> =
+            probers.into_iter().map(Probing::join).collect();
         let panicked = |_| FanOutBenchError::Panic;
-        Ok((sent.map_err(panicked)??, probed.map_err(panicked)?))
+        let (sent, probed) = (sent.map_err(panicked)?, probed.map_err(panicked)?);
+        found?;
+        let known = links.iter().zip(probed).map(|(link, one)| one.ok_or_else(|| link.silent()));
+        Ok((sent?, known.collect::<Result<_, _>>()?))
     })
+}
+
+/// The error of the first end that is lost.
+fn check(links: &[Link], probers: &[Probing<'_>]) -> Result<(), FanOutBenchError> {
+    // An end that was killed does both, and that it closed the connection says more.
+    links.iter().try_for_each(Link::check)?;
+    match probers.iter().position(Probing::is_finished) {
+        Some(at) => Err(links[at].silent()),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ const INTERVAL: Duration = Duration::from_millis(2);
 const PROBES_MAX: u64 = 50_000;
 /// How long the answer to a probe is waited for.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// An end that answers none of so many probes in a row is lost. They take half a second to a whole
+/// one.
+const LOST_IN_A_ROW: u32 = 10;
 
 /// The probes of one end.
 pub(super) struct Prober {
@@ -71,18 +74,27 @@ impl Prober {
         })
     }
 
-    /// Probes until `ended` is set.
-    pub(super) fn run(mut self, ended: &AtomicBool) -> ProvenOffsets {
+    /// Probes until `ended` is set. `None`, at once, if the end is lost.
+    pub(super) fn run(mut self, ended: &AtomicBool) -> Option<ProvenOffsets> {
         let mut segments = Segments::new(self.clock);
+        let mut in_a_row = 0;
         for sequence in 0.. {
             if ended.load(Ordering::Relaxed) {
                 break;
             }
             segments.refresh(self.clock.now_ns());
-            if self.probe(sequence, &segments).is_err() {
-                self.lost += 1;
+            if self.probe(sequence, &segments).is_ok() {
+                in_a_row = 0;
+                std::thread::sleep(self.interval);
+                continue;
             }
-            std::thread::sleep(self.interval);
+            self.lost += 1;
+            in_a_row += 1;
+            if in_a_row == LOST_IN_A_ROW {
+                return None;
+            }
+            // However rarely a long run probes, the next one shows soon whether the end is lost.
+            std::thread::sleep(PATIENCE);
         }
         let WallLine { bound_ns, steps } = segments.check();
         let Prober { socket, ends, ways, times, lost, .. } = self;
@@ -92,7 +104,8 @@ impl Prober {
         let errors_ns = [(steps == 0).then_some(bound_ns), kernel_error_ns];
         let probes = ways.probes(errors_ns, &times, None);
         let answered = probes.own.len() as u64;
-        ProvenOffsets { offsets: Offsets::of(&probes, bridge, step_ns), clocks, answered, lost }
+        let offsets = Offsets::of(&probes, bridge, step_ns);
+        Some(ProvenOffsets { offsets, clocks, answered, lost })
     }
 
     /// One probe.
