@@ -1,23 +1,24 @@
-//! A delivery window in whole processes: two traders race for the order that a tick shows, and one
+//! A delivery window in whole processes: two traders race for the orders that ticks show, and one
 //! of them has a slow way, there and back.
 
 use crate::support::websocket::Client;
 use crate::support::*;
-use feed::{Packet, PacketKind};
+use feed::{Message, Packet};
 use serde_json::{Value, json};
 use std::net::UdpSocket;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use testing::unless;
 
-/// Delay of the far trader's ticks, and of its orders: ten times what a busy machine takes away.
-const WAY: Duration = Duration::from_millis(300);
-/// The near trader's response time. The far one's is nothing but its own work.
-const THINK: Duration = Duration::from_millis(300);
-/// The far order arrives after about 600 ms.
-const WINDOW_US: u32 = 1_500_000;
-/// The longest window that the exchange takes.
-const WINDOW_US_MAX: u32 = 10_000_000;
-const ASSUMPTION: &str = "no process waits for a core for 300 ms";
+/// Delay of the far trader's ticks, and of its orders; and what response times are multiples of:
+/// ten times what a busy machine takes away.
+const UNIT: Duration = Duration::from_millis(100);
+/// Response times of the near and the far trader in each race, in units. By its way the far one is
+/// two units behind, so the near one's order arrives first in all of them.
+const RESPONSES: [[u32; 2]; 6] = [[1, 0], [0, 1], [2, 1], [1, 2], [1, 0], [0, 1]];
+/// The slowest order arrives after four units.
+const WINDOW_UNITS: u32 = 6;
+const ASSUMPTION: &str = "no process waits for a core for 100 ms";
 
 /// A logged-on trader that follows the feed.
 struct Trader {
@@ -26,11 +27,13 @@ struct Trader {
     /// The answer to its subscription.
     subscription: Value,
     way: Duration,
-    think: Duration,
 }
 
+/// How an order ended, and how long after its tick had arrived.
+type Ended = (String, Duration);
+
 impl Trader {
-    fn new(exchange: &Exchange, account: &str, way: Duration, think: Duration) -> Trader {
+    fn new(exchange: &Exchange, account: &str, way: Duration) -> Trader {
         let mut client = Client::connect(&exchange.address);
         let feed = UdpSocket::bind("127.0.0.1:0").unwrap();
         feed.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -41,35 +44,35 @@ impl Trader {
         let subscribe = json!({"type": "SUBSCRIBE", "channels": channels});
         client.send(1, subscribe.to_string().as_bytes());
         let subscription = client.told().pop().unwrap()["channels"][0].clone();
-        Trader { client, feed, subscription, way, think }
+        Trader { client, feed, subscription, way }
     }
 
-    /// Waits for the next tick, and takes what it shows. Its way delays both.
-    fn answer(&mut self) {
+    /// Waits for the next order that is offered, and takes it after `think`. Its way delays both.
+    fn answer(&mut self, client_id: &str, think: Duration) -> Ended {
         let mut datagram = [0; 2048];
         let tick = loop {
             let n = self.feed.recv(&mut datagram).unwrap();
-            let header = *Packet::decode(&datagram[..n]).unwrap().header();
-            if header.kind == PacketKind::Live {
-                break header.sequence + u64::from(header.count) - 1;
+            let packet = Packet::decode(&datagram[..n]).unwrap();
+            let is_added = |message| matches!(message, Ok(Message::OrderAdded { .. }));
+            if packet.messages().any(is_added) {
+                break packet.header().sequence + u64::from(packet.header().count) - 1;
             }
         };
+        let published = Instant::now();
         std::thread::sleep(self.way);
         let arrived = Instant::now();
-        std::thread::sleep(self.think);
+        std::thread::sleep(think);
         let response_ns = u64::try_from(arrived.elapsed().as_nanos()).unwrap();
         std::thread::sleep(self.way);
-        let mut order = order("taker", "BUY", "IMMEDIATE_OR_CANCELLED");
+        let mut order = order(client_id, "BUY", "IMMEDIATE_OR_CANCELLED");
         (order["order"]["tick"], order["order"]["response_ns"]) = (tick.into(), response_ns.into());
         self.client.send(1, order.to_string().as_bytes());
-    }
-
-    /// How its order ended.
-    fn end(&mut self) -> String {
         loop {
             let text: Value = serde_json::from_str(&self.client.next_text()).unwrap();
             match text["type"].as_str() {
-                Some("DONE") => return text["status"].as_str().unwrap().to_owned(),
+                Some("DONE") => {
+                    return (text["status"].as_str().unwrap().to_owned(), published.elapsed());
+                }
                 Some("FILL") => {}
                 _ => panic!("{text}"),
             }
@@ -83,51 +86,99 @@ fn order(client_id: &str, side: &str, time_in_force: &str) -> Value {
         "amount": "1", "price": "100", "time_in_force": time_in_force}})
 }
 
-/// One race with delays of `factor` times the usual ones. Returns how the near and the far trader's
-/// orders ended, and the exchange's counts.
-fn race(more: &[&str], factor: u32) -> (String, String, Value) {
+/// All races, with times of `factor` times the usual ones. Returns how the near and the far
+/// trader's orders ended in each, and the exchange's counts.
+fn races(more: &[&str], factor: u32) -> (Vec<[Ended; 2]>, Value) {
     let arguments = ["--any-token", "--feed", "unicast", "--book", "empty"];
     let exchange = Exchange::start(&[&arguments[..], more].concat());
-    let mut near = Trader::new(&exchange, "near", Duration::ZERO, THINK * factor);
-    let mut far = Trader::new(&exchange, "far", WAY * factor, Duration::ZERO);
+    let mut near = Trader::new(&exchange, "near", Duration::ZERO);
+    let mut far = Trader::new(&exchange, "far", UNIT * factor);
     let window_us: Option<u64> = more.get(1).map(|window_us| window_us.parse().unwrap());
     assert_eq!(near.subscription["delivery_window_us"].as_u64(), window_us);
     let mut maker = Client::connect(&exchange.address);
     maker.send(1, br#"{"type":"AUTHENTICATE","api_token":"maker"}"#);
-    maker.send(1, order("offer", "SELL", "GOOD_TILL_CANCELLED").to_string().as_bytes());
-    std::thread::scope(|scope| {
-        scope.spawn(|| near.answer());
-        scope.spawn(|| far.answer());
-    });
-    let ends = (near.end(), far.end());
-    (ends.0, ends.1, exchange.end()["counts"]["deliveries"].clone())
+    let mut race = |number: usize, units: [u32; 2]| {
+        let id = format!("race-{number}");
+        let [thinks, longer] = units.map(|units| UNIT * factor * units);
+        std::thread::scope(|scope| {
+            let near = scope.spawn(|| near.answer(&id, thinks));
+            let far = scope.spawn(|| far.answer(&id, longer));
+            maker.send(1, order(&id, "SELL", "GOOD_TILL_CANCELLED").to_string().as_bytes());
+            [near, far].map(|ended| ended.join().unwrap())
+        })
+    };
+    let ended = RESPONSES.into_iter().enumerate().map(|(number, units)| race(number, units));
+    (ended.collect(), exchange.end()["counts"]["deliveries"].clone())
+}
+
+/// In which races the near trader got the trade, of which one of both got each.
+fn near_wins(races: &[[Ended; 2]]) -> Vec<bool> {
+    let won = |race: &[Ended; 2]| match race.each_ref().map(|(end, _)| end.as_str()) {
+        ["FILLED", "EXPIRED"] => true,
+        ["EXPIRED", "FILLED"] => false,
+        neither => panic!("{neither:?}"),
+    };
+    races.iter().map(won).collect()
 }
 
 #[test]
-fn without_a_window_the_near_trader_wins_though_it_is_slower() {
+fn without_a_window_the_near_trader_wins_also_where_it_is_slower() {
     testing::quiet::or_doubled(ASSUMPTION, |factor| {
-        let (near, far, counts) = race(&[], factor);
+        let (races, counts) = races(&[], factor);
         assert_eq!(counts, Value::Null);
-        unless!(near == "FILLED" && far == "EXPIRED", "near {near}, far {far}");
+        unless!(near_wins(&races) == [true; RESPONSES.len()], "{races:?}");
+        let waits = races.iter().any(|[(_, near), _]| *near >= UNIT * factor * WINDOW_UNITS);
+        unless!(!waits, "{races:?}");
         Ok::<(), String>(())
     });
 }
 
+/// The response times say who is to win each race, and each wins as often as that. Everybody pays
+/// for it with the window.
 #[test]
-fn a_delivery_window_gives_the_trade_to_the_faster_trader_whose_way_is_long() {
+fn a_delivery_window_gives_each_trade_to_the_faster_trader_also_if_its_way_is_long() {
     testing::quiet::or_doubled(ASSUMPTION, |factor| {
         let place = tempfile::tempdir().unwrap();
-        let journal = place.path().join("log").display().to_string();
-        let window_us = (WINDOW_US * factor).min(WINDOW_US_MAX).to_string();
-        let window = ["--delivery-window-us", &window_us];
-        let journaled = ["--journal", &journal, "--journal-mode", "async"];
-        let (near, far, counts) = race(&[&window[..], &journaled].concat(), factor);
-        unless!(near == "EXPIRED" && far == "FILLED", "near {near}, far {far}: {counts}");
-        assert_eq!((&counts["held"], &counts["overtook"]), (&json!(2), &json!(1)), "{counts}");
-        let replay = output(&["replay", &journal]);
+        let journal = place.path().join("log");
+        let window = UNIT * factor * WINDOW_UNITS;
+        let window_us = window.as_micros().to_string();
+        let window_set = ["--delivery-window-us", &window_us];
+        let path = journal.display().to_string();
+        let journaled = ["--journal", &path, "--journal-mode", "async"];
+        let (races, counts) = races(&[&window_set[..], &journaled].concat(), factor);
+        let faster = RESPONSES.map(|[near, far]| near < far);
+        unless!(near_wins(&races) == faster, "{races:?} {counts}");
+        let overtook = faster.iter().filter(|is_near| !**is_near).count();
+        let held = 2 * RESPONSES.len();
+        unless!(counts["held"] == held && counts["overtook"] == overtook, "{counts}");
+        // A tick takes a moment to a trader. Without a window all had ended two units earlier.
+        let waited = races.iter().flatten().all(|(_, after)| *after >= window - UNIT * factor);
+        unless!(waited, "before the window of {window:?} had passed: {races:?}");
+        waits_are_in_the_journal(&journal, factor)?;
+        let replay = output(&["replay", &path]);
         assert_eq!(replay.status.code(), Some(0), "{}", text(&replay.stderr));
         Ok::<(), String>(())
     });
+}
+
+/// The journal has the cost of each order: the near trader waits two units longer than the far one
+/// with the same response time.
+fn waits_are_in_the_journal(journal: &Path, factor: u32) -> Result<(), String> {
+    let mut history = journal::History::open(journal).unwrap();
+    let mut waits = Vec::new();
+    while let Some(recorded) = history.next_input().unwrap() {
+        let Some(delivery) = recorded.delivery else { continue };
+        waits.push(Duration::from_nanos(delivery.window_ns - delivery.answer.elapsed_ns));
+    }
+    // Two windows a race, less the far trader's two ways and all responses.
+    let responses: u32 = RESPONSES.as_flattened().iter().sum();
+    let units = RESPONSES.len() as u32 * (2 * WINDOW_UNITS - 2) - responses;
+    let expected = UNIT * factor * units;
+    let found: Duration = waits.iter().sum();
+    assert_eq!(waits.len(), 2 * RESPONSES.len());
+    let noise = UNIT * factor / 4 * waits.len() as u32;
+    unless!(found <= expected && expected - found <= noise, "{found:?}, not {expected:?}");
+    Ok(())
 }
 
 /// The trader puts its delivery clock into its orders, and the audit finds them in the journal.

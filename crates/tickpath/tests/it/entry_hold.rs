@@ -3,7 +3,9 @@
 
 use crate::support::websocket::Client;
 use crate::support::*;
+use engine::Command as Input;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use testing::unless;
 
@@ -18,6 +20,100 @@ fn order(client_id: &str) -> Value {
         "amount": "1", "price": "100", "time_in_force": "GOOD_TILL_CANCELLED"}})
 }
 
+/// Two logged-on clients. The first gateway accepts both, and gives the second one to the other
+/// gateway, which has nobody yet.
+fn clients(exchange: &Exchange) -> [Client; 2] {
+    [0, 1].map(|number| {
+        let mut client = Client::connect(&exchange.address);
+        let login = json!({"type": "AUTHENTICATE", "api_token": format!("a{number}")});
+        client.send(1, login.to_string().as_bytes());
+        client.next_text();
+        client
+    })
+}
+
+/// The exchange's thread stands still for this long of each period, as behind a long piece of work.
+/// When it looks again, it looks at the first gateway first.
+const STALL: Duration = Duration::from_millis(150);
+const PERIOD: Duration = Duration::from_millis(200);
+/// A stall is the longest way from a gateway to that thread.
+const STALL_HOLD: Duration = Duration::from_millis(250);
+/// By how much the first order of a race is sent earlier: ten times what a busy machine adds.
+const LEAD: Duration = Duration::from_millis(40);
+/// From the answers, at the end of a stall, to the next race: then both orders meet a stall.
+const PAUSE: Duration = Duration::from_millis(75);
+const RACES: usize = 6;
+/// The longest stall takes no more.
+const FACTOR_MAX: u32 = 6;
+
+/// The number of the client that was sequenced first in each race, and the exchange's figures of
+/// the hold. The clients are first in turns; each order waited for at least `hold`.
+fn races(hold: Duration, more: &[&str], factor: u32) -> (Vec<usize>, Value) {
+    let place = tempfile::tempdir().unwrap();
+    let journal = place.path().join("log");
+    let path = journal.display().to_string();
+    let ms = |name: &str, time: Duration| format!("{name}={}", (time * factor).as_millis());
+    let stall = [ms("stall_ms", STALL), ms("stall_every_ms", PERIOD)];
+    let arguments = ["--any-token", "--book", "empty", "--gateways", "2", "--inject", &stall[0]];
+    let journaled = ["--inject", &stall[1], "--journal", &path, "--journal-mode", "async"];
+    let exchange = Exchange::start(&[&arguments[..], &journaled, more].concat());
+    let mut clients = clients(&exchange);
+    for race in 0..RACES {
+        std::thread::sleep(PAUSE * factor);
+        let first = race % 2;
+        let text = order(&format!("o{race}")).to_string();
+        let mut sent = [Instant::now(); 2];
+        for client in [first, 1 - first] {
+            sent[client] = Instant::now();
+            clients[client].send(1, text.as_bytes());
+            std::thread::sleep(LEAD * factor);
+        }
+        for (client, sent) in clients.iter_mut().zip(sent) {
+            let reply: Value = serde_json::from_str(&client.next_text()).unwrap();
+            assert_eq!(reply["type"], "BOOKED", "{reply}");
+            assert!(sent.elapsed() >= hold, "an order left before its hold had passed");
+        }
+    }
+    let counts = exchange.end()["counts"]["entry_hold"].clone();
+    (firsts(&journal), counts)
+}
+
+/// The number of the client whose order comes first in each pair of a journal.
+fn firsts(journal: &Path) -> Vec<usize> {
+    let inputs = journal::Inputs::open(journal).unwrap().map_while(Result::ok);
+    let accounts: Vec<usize> = inputs
+        .filter_map(|(_, input)| match input.command {
+            // The exchange has number 0 itself.
+            Input::New(order) => (order.account as usize).checked_sub(1),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(accounts.len(), 2 * RACES, "{accounts:?}");
+    accounts.chunks(2).map(|pair| pair[0]).collect()
+}
+
+/// Each client sends first in half of the races. Without a hold the one at the first gateway wins
+/// all of them; with one each wins its half, and each order pays the hold.
+#[test]
+fn a_hold_gives_each_race_to_the_order_that_its_gateway_had_first() {
+    testing::quiet::or_doubled("no process waits for a core for 25 ms", |factor| {
+        let factor = factor.min(FACTOR_MAX);
+        let (firsts, counts) = races(Duration::ZERO, &[], factor);
+        assert_eq!(counts, Value::Null);
+        unless!(firsts == [0; RACES], "without a hold: {firsts:?}");
+        let hold = STALL_HOLD * factor;
+        let hold_us = hold.as_micros().to_string();
+        let (firsts, counts) = races(hold, &["--entry-hold-us", &hold_us], factor);
+        unless!(firsts == [0, 1, 0, 1, 0, 1], "with a hold: {firsts:?} {counts}");
+        unless!(counts["overtaken"] == 0, "{counts}");
+        // Why so long a hold: a message waited for half of a stall before it was seen.
+        let seen_ns = counts["transit_ns"]["max"].as_u64().unwrap();
+        let stall_ns = (STALL * factor).as_nanos() as u64;
+        unless!(seen_ns >= stall_ns / 2, "{counts}");
+        Ok::<(), String>(())
+    });
+}
+
 /// Two clients, each at a gateway of its own, send orders at once.
 #[test]
 fn orders_wait_for_the_hold_and_the_journal_has_their_order() {
@@ -30,15 +126,7 @@ fn orders_wait_for_the_hold_and_the_journal_has_their_order() {
         let held = ["--gateways", "2", "--entry-hold-us", &hold_us];
         let journaled = ["--journal", &journal, "--journal-mode", "async"];
         let exchange = Exchange::start(&[&arguments[..], &held, &journaled].concat());
-        let mut clients: Vec<Client> = (0..2)
-            .map(|number| {
-                let mut client = Client::connect(&exchange.address);
-                let login = json!({"type": "AUTHENTICATE", "api_token": format!("a{number}")});
-                client.send(1, login.to_string().as_bytes());
-                client.next_text();
-                client
-            })
-            .collect();
+        let mut clients = clients(&exchange);
         let start = Instant::now();
         for number in 0..ORDERS {
             for client in &mut clients {

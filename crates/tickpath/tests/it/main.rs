@@ -72,5 +72,6 @@ mod tick_to_trade;
 mod tls;
 mod two_machines;
 mod two_zones;
+mod unfair_ticks;
 mod watch;
 mod wrapper;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod far;
 pub mod progress;
 pub mod python;
 pub mod websocket;
