@@ -172,10 +172,14 @@ impl Arrivals {
     ) {
         self.came += 1;
         if let Some(after_ns) = after_ns {
-            let after_ns = u64::try_from(after_ns).unwrap_or(0);
-            self.copies[number * self.subscribers + subscriber] =
-                u32::try_from(after_ns).unwrap_or(NEVER).min(NEVER - 1);
+            self.copies[number * self.subscribers + subscriber] = elsewhere(after_ns);
         }
+    }
+
+    /// The replicator had received message `number`, and sent its copies, this long after the
+    /// source had sent it, as far as the clocks are known.
+    pub(crate) fn passed(&mut self, number: usize, [received, resent]: [i64; 2]) {
+        (self.received[number], self.resent[number]) = (elsewhere(received), elsewhere(resent));
     }
 
     /// Sets the certain ranks of message `number`.
@@ -226,6 +230,12 @@ impl Arrivals {
             },
         })
     }
+}
+
+/// A time on another host, as far as the clocks are known. One before sending is within their
+/// error of it.
+fn elsewhere(after_ns: i64) -> u32 {
+    u32::try_from(after_ns.max(0)).unwrap_or(NEVER).min(NEVER - 1)
 }
 
 /// The time since sending, both by the wall clock. 0 stands for a time that nobody stamped.

@@ -79,6 +79,66 @@ fn the_subscriber_of_a_longer_path_is_last_also_between_hosts() {
     });
 }
 
+/// Hands on what comes for `to`, each that much later.
+fn delayed(front: &UdpSocket, to: SocketAddrV4, by: Duration, stop: &AtomicBool) {
+    let mut kept: VecDeque<(Instant, Vec<u8>)> = VecDeque::new();
+    let mut bytes = [0; 2048];
+    while !stop.load(Ordering::Relaxed) {
+        while let Ok(length) = front.recv(&mut bytes) {
+            kept.push_back((Instant::now() + by, bytes[..length].to_vec()));
+        }
+        while let Some((_, message)) = kept.pop_front_if(|(due, _)| *due <= Instant::now()) {
+            front.send_to(&message, to).unwrap();
+        }
+        thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// Messages are late in front of the replicator, and one copy of four behind it. An end beside the
+/// replicator, whose clock is hours ahead as well, tells both apart.
+#[test]
+fn each_hop_has_the_delay_of_its_own_way() {
+    testing::quiet::or_doubled(ASSUMPTION, |factor| {
+        let longer = LONGER * factor;
+        let stop = AtomicBool::new(false);
+        let ((run, totals), counts) = with_ends(3, |hosts| {
+            with_unfair_path(longer, |unfair| {
+                thread::scope(|scope| {
+                    let (stop, _ends) = (&stop, Ends(&stop));
+                    let front = socket();
+                    let replicator = v4(front.local_addr().unwrap());
+                    scope.spawn(move || delayed(&front, unfair.replicator, longer * 2, stop));
+                    carried_out(FanOutPlan {
+                        hosts: hosts[..2].to_vec(),
+                        replicator_end: Some(hosts[2].clone()),
+                        replicator,
+                        ..plan(unfair)
+                    })
+                })
+            })
+        });
+        assert!(counts.iter().all(|end| (end.served, end.failed) == (1, 0)), "{counts:?}");
+        assert_eq!((run.whole, run.subscribers.len()), (MESSAGES, SUBSCRIBERS));
+        let hosts = run.hosts.as_ref().unwrap();
+        let ends: Vec<(u64, u64)> =
+            hosts.ends.iter().map(|end| (end.subscribers, end.received)).collect();
+        assert_eq!(ends, [(2, 2 * MESSAGES), (2, 2 * MESSAGES), (0, MESSAGES)], "{hosts:?}");
+        const HOPS: [&str; 3] = ["hop_1.stage", "replicator.stage", "hop_2.stage"];
+        let counts = HOPS.map(|tag| totals[&format!("unfair.{tag}")].len());
+        assert_eq!(counts, [MESSAGES, MESSAGES, MESSAGES * SUBSCRIBERS as u64]);
+        let found = HOPS.map(|tag| p50(&totals, tag));
+        unless!(is_near(found[0], longer * 2, longer / 5), "{found:?}");
+        unless!(found[1] < longer / 10 && found[2] < longer / 10, "{found:?}");
+        let late = Duration::from_nanos(totals["unfair.hop_2.stage"].value_at_quantile(0.9));
+        unless!(is_near(late, longer, longer / 5), "{late:?} of a late copy");
+        // The error of the replicator's end is in both hops.
+        let errors = HOPS.map(|tag| Duration::from_nanos(hosts.errors_ns[tag]));
+        assert!(errors[0] < errors[2], "{errors:?}");
+        unless!(errors.iter().all(|error| *error < longer / 10), "{errors:?}");
+        Ok::<(), String>(())
+    });
+}
+
 fn asked(unfair: &Unfair, subscribers: usize) -> Line {
     Line::Asked(EndRequest {
         version: VERSION,
@@ -86,6 +146,7 @@ fn asked(unfair: &Unfair, subscribers: usize) -> Line {
         subscribers,
         first: 0,
         messages: 1,
+        hops: false,
         lasts_ms: 60_000,
     })
 }

@@ -137,6 +137,7 @@ fn plan(unfair: &Unfair) -> FanOutPlan {
         registration: unfair.relay,
         subscribers: SUBSCRIBERS,
         hosts: Vec::new(),
+        replicator_end: None,
         message_bytes: 128,
         rate_per_second: 100.0,
         arrival: Arrival::Uniform,

@@ -51,7 +51,8 @@ pub struct FanOutRun {
 #[serde(default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FanOutHosts {
-    /// The ends that have the subscribers, in the order of the scenario.
+    /// The ends that have the subscribers, in the order of the scenario; then the one on the
+    /// replicator's host, if there is one, which has none.
     pub ends: Vec<FanOutEnd>,
     /// By how much the spread of a message can differ from its figure at most, ns; `None`: no
     /// message has one.

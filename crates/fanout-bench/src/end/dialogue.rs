@@ -4,11 +4,13 @@
 //!   source  {"asked":{…}}     how many subscribers, where they register, the messages to expect
 //!   end     {"ready":{}}      all are registered; or {"rejected":"why"}
 //!   source  {"finish":{}}     all messages are sent
-//!   end     {"received":{…}}  counts, then an arrival for each message and subscriber, 8 bytes
+//!   end     {"received":{…}}  counts, then an arrival for each message and subscriber, 8 bytes;
+//!                             or, if asked for hops, the replicator's two times of each message
 //! ```
 
 use clock::Deadline;
 use clock::wall::WallLine;
+use plan::tables::fan_out::REPLICATOR_TIMES;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
@@ -16,7 +18,7 @@ use std::time::Duration;
 use transport::echo::is_nothing;
 
 /// The version of these words. An end rejects every other one.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Limit on the length of a line.
 const LINE_BYTES_MAX: usize = 64 << 10;
 /// How long one read waits for bytes.
@@ -57,8 +59,18 @@ pub(crate) struct EndRequest {
     pub first: u64,
     /// Measured messages.
     pub messages: u64,
+    /// The end is on the replicator's host. It says when the replicator had received each message,
+    /// and when it sent the copies, instead of when these arrived.
+    pub hops: bool,
     /// How long after being ready the end waits for `finish`, ms.
     pub lasts_ms: u64,
+}
+
+impl EndRequest {
+    /// Numbers that the end says of each message.
+    pub(crate) fn times(&self) -> usize {
+        if self.hops { REPLICATOR_TIMES as usize } else { self.subscribers }
+    }
 }
 
 /// The counts of an end.
@@ -72,6 +84,10 @@ pub(crate) struct EndReport {
     pub unstamped: u64,
     /// Copies that the kernel dropped in front of the subscribers; `None`: it does not say.
     pub dropped: Option<u64>,
+    /// With hops: copies that have no times of the replicator.
+    pub timeless: u64,
+    /// With hops: copies that arrived before the replicator sent them, by its times.
+    pub backwards: u64,
     /// The line by which the kernel's stamps are laid on the end's clock.
     pub wall: WallLine,
 }
@@ -231,6 +247,7 @@ mod tests {
             subscribers: 3,
             first: 10,
             messages: 40_000,
+            hops: true,
             lasts_ms: 9,
         });
         one.say(&asked).unwrap();

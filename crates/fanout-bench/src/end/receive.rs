@@ -29,8 +29,9 @@ pub(super) struct Receiver {
     subscribers: Vec<Subscriber>,
     epoll: OwnedFd,
     segments: Segments,
-    /// When each copy arrived, by message and subscriber, ns on the clock; 0: it did not.
-    arrivals_ns: Vec<u64>,
+    /// When each copy arrived, by message and subscriber, ns on the clock; 0: it did not. Or, if
+    /// the client asked for hops, when the replicator had each message, and sent it.
+    times_ns: Vec<u64>,
     received: EndReport,
 }
 
@@ -50,19 +51,19 @@ impl Receiver {
             let token = epoll::EventData::new_u64(number as u64);
             epoll::add(&epoll, subscriber.socket.as_ref(), token, epoll::EventFlags::IN)?;
         }
-        let copies = asked.messages as usize * asked.subscribers;
+        let times = asked.messages as usize * asked.times();
         Ok(Receiver {
             asked,
             clock,
             subscribers,
             epoll,
             segments,
-            arrivals_ns: vec![0; copies],
+            times_ns: vec![0; times],
             received: EndReport::default(),
         })
     }
 
-    /// Receives until `ended` is set. Returns the counts, and all arrivals.
+    /// Receives until `ended` is set. Returns the counts, and all times.
     pub(super) fn run(mut self, ended: &AtomicBool) -> (EndReport, Vec<u64>) {
         let mut events = Vec::with_capacity(EVENTS_MAX);
         while !ended.load(Ordering::Relaxed) {
@@ -76,7 +77,7 @@ impl Receiver {
         self.received.dropped = self.subscribers.iter().map(dropped).sum();
         self.received.wall = self.segments.check();
         self.subscribers.iter().for_each(Subscriber::leave);
-        (self.received, self.arrivals_ns)
+        (self.received, self.times_ns)
     }
 
     fn turn(&mut self, events: &mut Vec<epoll::Event>) {
@@ -103,7 +104,7 @@ impl Receiver {
                 return false;
             };
             match Stamps::decode(&bytes[..length]) {
-                Some(stamps) => self.came(subscriber, stamps.sequence, arrival),
+                Some(stamps) => self.came(subscriber, &stamps, arrival),
                 None if Message::decode(&bytes[..length]).is_some() => {
                     let now_ns = self.clock.now_ns();
                     self.subscribers[subscriber].answered(&bytes[..length], now_ns);
@@ -114,20 +115,35 @@ impl Receiver {
         true
     }
 
-    fn came(&mut self, subscriber: usize, sequence: u64, arrival_wall_ns: Option<u64>) {
-        let Some(number) = sequence.checked_sub(self.asked.first) else { return };
+    fn came(&mut self, subscriber: usize, stamps: &Stamps, arrival_wall_ns: Option<u64>) {
+        let Some(number) = stamps.sequence.checked_sub(self.asked.first) else { return };
         if number >= self.asked.messages {
             self.received.strange += 1;
             return;
         }
-        let place = number as usize * self.asked.subscribers + subscriber;
+        let first = number as usize * self.asked.times();
         match arrival_wall_ns {
             None => self.received.unstamped += 1,
-            Some(_) if self.arrivals_ns[place] != 0 => self.received.duplicated += 1,
-            Some(wall_ns) => {
-                // 0 stands for a copy that did not come.
-                self.arrivals_ns[place] = self.segments.wall().clock_ns(wall_ns).max(1);
-            }
+            Some(wall_ns) if self.asked.hops => self.passed(first, stamps, wall_ns),
+            Some(_) if self.times_ns[first + subscriber] != 0 => self.received.duplicated += 1,
+            Some(wall_ns) => self.times_ns[first + subscriber] = self.clock_ns(wall_ns),
         }
+    }
+
+    /// Keeps the replicator's two times, which are of the wall clock that stamps arrivals here.
+    fn passed(&mut self, first: usize, stamps: &Stamps, arrival_wall_ns: u64) {
+        let Stamps { received_ns, resent_ns, .. } = *stamps;
+        if received_ns == 0 || resent_ns == 0 {
+            self.received.timeless += 1;
+            return;
+        }
+        self.received.backwards += u64::from(arrival_wall_ns < resent_ns);
+        self.times_ns[first] = self.clock_ns(received_ns);
+        self.times_ns[first + 1] = self.clock_ns(resent_ns);
+    }
+
+    /// A time of the wall clock on ours. 0 stands for one that did not come to be.
+    fn clock_ns(&self, wall_ns: u64) -> u64 {
+        self.segments.wall().clock_ns(wall_ns).max(1)
     }
 }

@@ -171,19 +171,22 @@ impl End<'_> {
 
 /// Checks what a client asks for.
 fn check(asked: &EndRequest) -> Result<(), String> {
-    let EndRequest { version, subscribers, messages, lasts_ms, .. } = *asked;
+    let EndRequest { version, subscribers, messages, lasts_ms, hops, .. } = *asked;
     if version != VERSION {
         return Err(format!(
             "it speaks version {version}, and this end version {VERSION}: use one version of \
              tickpath on all hosts"
         ));
     }
-    let copies = messages.saturating_mul(subscribers as u64);
-    if !(1..=SUBSCRIBERS_MAX).contains(&subscribers) || copies > END_ARRIVALS_MAX {
+    let times = messages.saturating_mul(asked.times() as u64);
+    if !(1..=SUBSCRIBERS_MAX).contains(&subscribers) || times > END_ARRIVALS_MAX {
         return Err(format!(
             "{subscribers} subscribers with {messages} messages each: an end has 1 to \
              {SUBSCRIBERS_MAX}, and keeps at most END_ARRIVALS_MAX = {END_ARRIVALS_MAX} arrivals"
         ));
+    }
+    if hops && subscribers != 1 {
+        return Err(format!("{subscribers} subscribers: an end that says hops has one"));
     }
     match lasts_ms <= CLIENT_MS_MAX {
         true => Ok(()),
@@ -203,10 +206,18 @@ mod tests {
             subscribers,
             first: 0,
             messages,
+            hops: false,
             lasts_ms,
         };
         assert_eq!(check(&asked(VERSION, 64, 1_000, 9)), Ok(()));
+        let hops = |subscribers, messages| EndRequest {
+            hops: true,
+            ..asked(VERSION, subscribers, messages, 1)
+        };
+        assert_eq!(check(&hops(1, END_ARRIVALS_MAX / 2)), Ok(()));
         for (asked, words) in [
+            (hops(1, END_ARRIVALS_MAX / 2 + 1), "END_ARRIVALS_MAX"),
+            (hops(2, 1), "has one"),
             (asked(VERSION + 1, 1, 1, 1), "one version"),
             (asked(VERSION, 0, 1, 1), "1 to 64"),
             (asked(VERSION, 65, 1, 1), "1 to 64"),

@@ -26,25 +26,39 @@ pub(super) struct Link {
     pub host: String,
     /// Number of its first subscriber, from 0.
     pub first: usize,
-    /// Its subscribers.
+    /// Its subscribers that count: none on the replicator's host.
     pub subscribers: usize,
+    /// Numbers that it says of each message: an arrival for each subscriber, or the times of the
+    /// replicator.
+    pub times: usize,
     dialogue: Dialogue,
+}
+
+/// The subscribers that an end is to have.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    /// Number of the first one, from 0.
+    pub first: usize,
+    pub subscribers: usize,
+    /// The end is on the replicator's host, and says its times.
+    pub hops: bool,
 }
 
 /// The copies that an end received.
 pub(super) struct Copies {
     pub received: EndReport,
-    /// By message and subscriber, ns on the end's clock; 0: it did not come.
-    pub arrivals_ns: Vec<u64>,
+    /// By message and subscriber, or time of the replicator, ns on the end's clock; 0: it did not
+    /// come.
+    pub times_ns: Vec<u64>,
 }
 
 impl Link {
-    /// Connects to the end at `host`, has `subscribers` there, whose first one has that number, and
-    /// asks for the clock.
+    /// Connects to the end at `host`, has its share of the subscribers there, and asks for the
+    /// clock.
     pub(super) fn open(
         plan: &FanOutPlan,
         host: &str,
-        (first, subscribers): (usize, usize),
+        share: Share,
         clock: Clock,
     ) -> Result<(Link, Prober), FanOutBenchError> {
         let failed = |why: String| FanOutBenchError::End { host: host.to_owned(), why };
@@ -56,7 +70,9 @@ impl Link {
         })?;
         let lost = |error: io::Error| failed(lost(&error));
         let mut dialogue = Dialogue::new(stream).map_err(lost)?;
-        dialogue.say(&Line::Asked(asked(plan, subscribers))).map_err(lost)?;
+        let asked = asked(plan, share);
+        let (Share { first, subscribers, hops }, times) = (share, asked.times());
+        dialogue.say(&Line::Asked(asked)).map_err(lost)?;
         let patience = REGISTER_PATIENCE * u32::try_from(subscribers).unwrap_or(u32::MAX);
         match dialogue.line_within(patience).map_err(lost)? {
             Line::Ready {} => {}
@@ -67,9 +83,11 @@ impl Link {
             transport::datagram::connected(at).map_err(|error| failed(error.to_string()))?;
         let ends = Ends::ask(&socket, clock).map_err(|error| failed(error.to_string()))?;
         let lasts = Duration::from_secs_f64(seconds(plan));
-        let prober = Prober::new(socket, ends, clock, (plan.hosts.len(), lasts));
+        let of = plan.hosts.len() + usize::from(plan.replicator_end.is_some());
+        let prober = Prober::new(socket, ends, clock, (of, lasts));
         let prober = prober.map_err(|error| failed(error.to_string()))?;
-        let link = Link { host: host.to_owned(), first, subscribers, dialogue };
+        let counted = if hops { 0 } else { subscribers };
+        let link = Link { host: host.to_owned(), first, subscribers: counted, times, dialogue };
         Ok((link, prober))
     }
 
@@ -91,15 +109,15 @@ impl Link {
 
     /// Says that all messages are sent, and gets what arrived of `messages`.
     pub(super) fn finish(&mut self, messages: u64) -> Result<Copies, FanOutBenchError> {
-        let count = messages as usize * self.subscribers;
+        let count = messages as usize * self.times;
         let (host, dialogue) = (&self.host, &mut self.dialogue);
         let lost =
             |error: io::Error| FanOutBenchError::End { host: host.clone(), why: lost(&error) };
         dialogue.say(&Line::Finish {}).map_err(lost)?;
         match dialogue.line_within(FINISH_PATIENCE).map_err(lost)? {
             Line::Received(received) => {
-                let arrivals_ns = dialogue.arrivals(count, FINISH_PATIENCE).map_err(lost)?;
-                Ok(Copies { received, arrivals_ns })
+                let times_ns = dialogue.arrivals(count, FINISH_PATIENCE).map_err(lost)?;
+                Ok(Copies { received, times_ns })
             }
             _ => Err(lost(io::Error::other("it answers what nobody asked"))),
         }
@@ -118,6 +136,27 @@ impl Link {
                 "the wall clock of {host} was set during the run, and its kernel stamps arrivals \
                  by it: let the keeper of that clock slew it only (chrony: no makestep), and run \
                  it again"
+            ));
+        }
+        if received.timeless > 0 {
+            return Some(format!(
+                "{} copies at {host} have no times of the replicator: start it with --tunnel \
+                 keep, or leave out fan_out.replicator_end",
+                received.timeless
+            ));
+        }
+        if received.backwards > 0 {
+            return Some(format!(
+                "{} copies arrived at {host} before the replicator sent them: start an end on the \
+                 replicator's own host, and name that one with fan_out.replicator_end",
+                received.backwards
+            ));
+        }
+        if self.subscribers == 0 && copies == 0 {
+            return Some(format!(
+                "no copy arrived at {host}, beside the replicator: only over --backend spin or \
+                 block does it send copies to its own host; use one of these, or leave out \
+                 fan_out.replicator_end"
             ));
         }
         let (answered, probes) = (probed.answered, probed.answered + probed.lost);
@@ -139,7 +178,7 @@ fn lost(error: &io::Error) -> String {
     format!("{error}; look at what `tickpath subscribers` said there, and start it again")
 }
 
-fn asked(plan: &FanOutPlan, subscribers: usize) -> EndRequest {
+fn asked(plan: &FanOutPlan, Share { subscribers, hops, .. }: Share) -> EndRequest {
     let lasts = Duration::from_secs_f64(seconds(plan)) + GONE;
     // The ends after this one take their time, too.
     let others = REGISTER_PATIENCE * plan.subscribers as u32;
@@ -149,6 +188,7 @@ fn asked(plan: &FanOutPlan, subscribers: usize) -> EndRequest {
         subscribers,
         first: plan.warm_up_messages,
         messages: plan.messages,
+        hops,
         lasts_ms: (lasts + others).as_millis() as u64,
     }
 }

@@ -12,7 +12,8 @@ mod place;
 mod prober;
 mod spread;
 
-use crate::hosts::link::Link;
+use crate::end::dialogue::EndReport;
+use crate::hosts::link::{Link, Share};
 use crate::hosts::place::FarCopies;
 use crate::hosts::prober::{Prober, ProvenOffsets};
 use crate::run::{FanOutBenchError, Measurement, SentMessages, phase, send};
@@ -48,27 +49,33 @@ pub(crate) fn measure(
     let mut far = Vec::with_capacity(links.len());
     for link in &mut links {
         let copies = link.finish(plan.messages)?;
-        dropped = dropped.zip(copies.received.dropped).map(|(sum, own)| sum + own);
-        sent.flowed.arrivals.unstamped += copies.received.unstamped;
-        sent.flowed.arrivals.duplicated += copies.received.duplicated;
-        sent.flowed.arrivals.strange += copies.received.strange;
+        let EndReport { duplicated, strange, unstamped, .. } = copies.received;
+        sent.flowed.arrivals.unstamped += unstamped;
+        // The replicator's end has no subscriber of the record.
+        if link.subscribers > 0 {
+            dropped = dropped.zip(copies.received.dropped).map(|(sum, own)| sum + own);
+            sent.flowed.arrivals.duplicated += duplicated;
+            sent.flowed.arrivals.strange += strange;
+        }
         far.push(copies);
     }
-    let ends: Vec<FarCopies<'_>> = (links.iter().zip(&far).zip(&probed))
+    let mut ends: Vec<FarCopies<'_>> = (links.iter().zip(&far).zip(&probed))
         .map(|((link, copies), probed)| FarCopies {
             first: link.first,
-            subscribers: link.subscribers,
-            arrivals_ns: &copies.arrivals_ns,
+            subscribers: link.times,
+            arrivals_ns: &copies.times_ns,
             stamp_error_ns: copies.received.wall.bound_ns,
             clock_steps: copies.received.wall.steps,
             offsets: &probed.offsets,
         })
         .collect();
-    let placed = place::all(&ends, plan.subscribers, sent.flowed.start_ns, sent.flowed.arrivals);
+    let replicator = ends.split_off(plan.hosts.len()).pop();
+    let (start_ns, arrivals) = (sent.flowed.start_ns, sent.flowed.arrivals);
+    let placed = place::all(&ends, replicator.as_ref(), plan.subscribers, start_ns, arrivals);
     sent.flowed.arrivals = placed.arrivals;
     let errors = placed.ends;
-    placed.spreads.into_record(&mut hosts, &errors, &ends);
-    drop(ends);
+    placed.spreads.into_record(&mut hosts, &errors, &ends, placed.hops);
+    drop((ends, replicator));
     for (((link, copies), probed), errors) in links.iter().zip(&far).zip(probed).zip(&errors) {
         failures.extend(link.fault(&copies.received, errors, &probed));
         hosts.ends.push(FanOutEnd {
@@ -95,8 +102,16 @@ fn open(plan: &FanOutPlan, clock: Clock) -> Result<(Vec<Link>, Vec<Prober>), Fan
     let mut first = 0;
     for (at, host) in plan.hosts.iter().enumerate() {
         let subscribers = share(plan.subscribers, plan.hosts.len(), at);
-        let (link, prober) = Link::open(plan, host, (first, subscribers), clock)?;
+        let (link, prober) =
+            Link::open(plan, host, Share { first, subscribers, hops: false }, clock)?;
         first += subscribers;
+        links.push(link);
+        probers.push(prober);
+    }
+    // After the others, so that their copies leave as they would without it.
+    if let Some(host) = &plan.replicator_end {
+        let share = Share { first, subscribers: 1, hops: true };
+        let (link, prober) = Link::open(plan, host, share, clock)?;
         links.push(link);
         probers.push(prober);
     }

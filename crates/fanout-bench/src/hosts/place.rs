@@ -9,13 +9,21 @@ pub(super) struct FarCopies<'a> {
     /// Number of its first subscriber, from 0.
     pub first: usize,
     pub subscribers: usize,
-    /// By message and subscriber, ns on the end's clock; 0: it did not come.
+    /// By message and subscriber, ns on the end's clock; 0: it did not come. With the times of a
+    /// replicator it is as if they were those of two subscribers.
     pub arrivals_ns: &'a [u64],
     /// Largest error of these on that clock, ns.
     pub stamp_error_ns: u64,
     /// How often the wall clock was set by which they are: then they mean nothing.
     pub clock_steps: u64,
     pub offsets: &'a Offsets,
+}
+
+/// Largest errors of the parts of the way, ns; `None`: no message has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HopErrors {
+    /// To the replicator, in it, and from it.
+    pub hops: [Option<u64>; 3],
 }
 
 /// The arrivals of one end, and how far they are known.
@@ -31,14 +39,17 @@ pub(super) struct EndErrors {
 /// All arrivals of a run.
 pub(super) struct PlacedArrivals {
     pub arrivals: Arrivals,
+    /// The last one is that of the replicator's end, if there is one.
     pub ends: Vec<EndErrors>,
     pub spreads: Spreads,
+    pub hops: HopErrors,
 }
 
-/// Places the copies of all ends. `sent` has the messages; the source began to send at `start_ns`
-/// of its clock.
+/// Places the copies of all ends, and the times of the replicator, if there is an end for them.
+/// `sent` has the messages; the source began to send at `start_ns` of its clock.
 pub(super) fn all(
     ends: &[FarCopies<'_>],
+    replicator: Option<&FarCopies<'_>>,
     subscribers: usize,
     start_ns: u64,
     sent: Arrivals,
@@ -46,6 +57,7 @@ pub(super) fn all(
     let messages = ends.first().map_or(0, |end| end.arrivals_ns.len() / end.subscribers);
     let mut arrivals = sent.elsewhere(subscribers);
     let mut errors = vec![EndErrors::default(); ends.len()];
+    let (mut at_replicator, mut hops) = (EndErrors::default(), HopErrors::default());
     let mut spreads = Spreads::new();
     let mut copies = Vec::with_capacity(subscribers);
     for number in 0..messages {
@@ -67,8 +79,33 @@ pub(super) fn all(
         if copies.len() == subscribers {
             arrivals.ranked(number, spreads.add(&copies));
         }
+        if let Some(replicator) = replicator {
+            let times: Vec<_> = replicator.place(ends.len(), number, sent_ns).collect();
+            if let [(_, received), (_, resent)] = times[..] {
+                at_replicator.count(received.as_ref());
+                let Some(both) = received.zip(resent) else { continue };
+                let after = |time: Copy| time.at_ns - signed(sent_ns);
+                arrivals.passed(number, [after(both.0), after(both.1)]);
+                hops.widen(both, &copies);
+            }
+        }
     }
-    PlacedArrivals { arrivals, ends: errors, spreads }
+    errors.extend(replicator.map(|_| at_replicator));
+    PlacedArrivals { arrivals, ends: errors, spreads, hops }
+}
+
+impl HopErrors {
+    /// Widens them by those of a message, which the replicator `received` and `resent`.
+    fn widen(&mut self, (received, resent): (Copy, Copy), copies: &[Copy]) {
+        let inside_ns = received.stamp_error_ns
+            + resent.stamp_error_ns
+            + drifted_ns(resent.at_ns.abs_diff(received.at_ns));
+        let from_ns = copies.iter().map(|copy| copy.error_ns.saturating_add(resent.error_ns)).max();
+        let errors_ns = [Some(received.error_ns), Some(inside_ns), from_ns];
+        for (widest, error_ns) in self.hops.iter_mut().zip(errors_ns) {
+            *widest = (*widest).max(error_ns);
+        }
+    }
 }
 
 impl EndErrors {

@@ -2,10 +2,12 @@
 //! what the clocks leave open. No I/O, no clock.
 
 use crate::arrivals::CertainRanks;
-use crate::hosts::place::{EndErrors, FarCopies};
+use crate::hosts::place::{EndErrors, FarCopies, HopErrors};
 use clock::recorder;
 use hdrhistogram::Histogram;
-use plan::process::fan_out::{ARRIVAL, FIRST, LAST, MEDIAN, SPREAD, series_of};
+use plan::process::fan_out::{
+    ARRIVAL, FIRST, HOP_1, HOP_2, LAST, MEDIAN, REPLICATOR, SPREAD, series_of,
+};
 use record::Kind;
 use record::fan_out::FanOutHosts;
 
@@ -114,6 +116,7 @@ impl Spreads {
         hosts: &mut FanOutHosts,
         errors: &[EndErrors],
         ends: &[FarCopies<'_>],
+        hops: HopErrors,
     ) {
         hosts.resolved = self.resolved;
         [hosts.first_not_judged, hosts.last_not_judged] = self.not_judged;
@@ -131,7 +134,11 @@ impl Spreads {
                 of_end(own).map(|error_ns| hosts.errors_ns.insert(tag, error_ns));
             }
         }
-        let Some(error_ns) = errors.iter().filter_map(of_end).max() else { return };
+        for (name, error_ns) in [HOP_1, REPLICATOR, HOP_2].into_iter().zip(hops.hops) {
+            error_ns.map(|error_ns| hosts.errors_ns.insert(tag(name, Kind::Stage), error_ns));
+        }
+        let of_ends = errors[..ends.len()].iter().filter_map(of_end);
+        let Some(error_ns) = of_ends.max() else { return };
         for name in [LAST, MEDIAN, FIRST, ARRIVAL] {
             hosts.errors_ns.insert(tag(name, Kind::Service), error_ns);
         }

@@ -125,7 +125,7 @@ fn check(seed: u64, apart_ns: f64, found: &mut Found) {
         found.firsts += u64::from(certain.first.is_some());
         found.lasts += u64::from(certain.last.is_some());
     }
-    let placed = place::all(&far, ends * each, START_NS, arrivals);
+    let placed = place::all(&far, None, ends * each, START_NS, arrivals);
     assert_eq!(placed.ends.iter().map(|end| end.unplaced).sum::<u64>(), 0);
     assert_eq!(placed.arrivals.copies(), (MESSAGES * ends * each) as u64);
     found.resolved += placed.spreads.resolved;
@@ -190,13 +190,13 @@ fn without_a_bracket_no_arrival_has_a_place() {
 fn has_no_spread(far: FarCopies<'_>) {
     let mut arrivals = Arrivals::new(2, 0, false);
     arrivals.sent(0, 0, 0);
-    let placed = place::all(&[far], 1, START_NS, arrivals);
+    let placed = place::all(&[far], None, 1, START_NS, arrivals);
     let end = placed.ends[0];
     assert_eq!((end.received, end.unplaced, end.worst), (1, 1, None));
     assert_eq!(placed.arrivals.copies(), 1, "it arrived");
     assert!(placed.arrivals.messages().all(|message| !message.is_whole()));
     let mut hosts = FanOutHosts::default();
-    placed.spreads.into_record(&mut hosts, &placed.ends, &[]);
+    placed.spreads.into_record(&mut hosts, &placed.ends, &[], placed.hops);
     assert_eq!((hosts.spread_error_ns, hosts.spread_ns_p50), (None, None));
     assert!(hosts.errors_ns.is_empty());
 }

@@ -69,11 +69,11 @@ impl Measurement for FanOut {
     }
 
     fn has_series(&self, scenario: &Scenario, series: &str) -> bool {
-        let Table { hosts, .. } = &scenario.fan_out;
+        let Table { hosts, replicator_end, .. } = &scenario.fan_out;
         match series {
             RELEASE | RELEASE_SPREAD | LATE => scenario.fan_out.holds(),
-            // The replicator's host has a clock of its own, which nobody asks for.
-            HOP_1 | REPLICATOR | HOP_2 => hosts.is_empty(),
+            // The replicator's host has a clock of its own.
+            HOP_1 | REPLICATOR | HOP_2 => hosts.is_empty() || !replicator_end.is_empty(),
             _ => true,
         }
     }

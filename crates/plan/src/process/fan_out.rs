@@ -53,6 +53,10 @@ pub struct FanOutPlan {
     /// `HOST:PORT` of each end that has subscribers on a host of its own; none: all are here.
     #[serde(default)]
     pub hosts: Vec<String>,
+    /// `HOST:PORT` of a further end, on the replicator's host, which says when the replicator had
+    /// each message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicator_end: Option<String>,
     /// Length of a message, with its header.
     pub message_bytes: usize,
     /// Messages a second.

@@ -14,6 +14,9 @@ pub const ARRIVALS_MAX: u64 = 100_000_000;
 /// Limit on the copies of a run to subscribers of one end on another host, 8 bytes each.
 pub const END_ARRIVALS_MAX: u64 = 16_000_000;
 
+/// Times of a message at a replicator: when it had received it, and when it sent the copies.
+pub const REPLICATOR_TIMES: u64 = 2;
+
 /// The longest hold, us: ten seconds.
 pub const HOLD_US_MAX: u64 = 10_000_000;
 /// Limit on the copies that wait for their release.
@@ -42,6 +45,9 @@ pub struct FanOut {
     pub hosts: Vec<String>,
     /// `IP:PORT` at which these register: the `--listen` of a replicator that runs already.
     pub registration: String,
+    /// `HOST:PORT` of a further end, on the replicator's host: it says when the replicator had each
+    /// message; empty: nobody does.
+    pub replicator_end: String,
 }
 
 impl Default for FanOut {
@@ -54,6 +60,7 @@ impl Default for FanOut {
             search: false,
             hosts: Vec::new(),
             registration: String::new(),
+            replicator_end: String::new(),
         }
     }
 }
@@ -81,9 +88,11 @@ impl FanOut {
     /// # Errors
     /// The first key that is out of range, with the values that are allowed.
     pub fn check_hosts(&self, starts: bool, messages: u64) -> Result<(), OutOfRange> {
-        let ends = self.hosts.len();
+        let (ends, passes) = (self.hosts.len(), !self.replicator_end.is_empty());
         if ends == 0 {
-            return Ok(());
+            let why = "on one host its clock times the hops already; leave it out, or name \
+                       fan_out.hosts";
+            return require(!passes, "fan_out.replicator_end", &self.replicator_end, why);
         }
         let why = "subscribers on other hosts need a replicator that they reach: start `tickpath \
                    fan-out` on a host of its own, and set exchange.start=false";
@@ -101,7 +110,13 @@ impl FanOut {
             "{copies} copies at one end in one run, END_ARRIVALS_MAX is {END_ARRIVALS_MAX}: lower \
              seconds, load.rate_per_second or fan_out.subscribers, or use more hosts"
         );
-        require(copies <= END_ARRIVALS_MAX, "seconds", messages, why)
+        require(copies <= END_ARRIVALS_MAX, "seconds", messages, why)?;
+        let times = messages.saturating_mul(REPLICATOR_TIMES);
+        let why = format!(
+            "{times} times at the replicator's end in one run, END_ARRIVALS_MAX is \
+             {END_ARRIVALS_MAX}: lower seconds or load.rate_per_second"
+        );
+        require(!passes || times <= END_ARRIVALS_MAX, "seconds", messages, why)
     }
 
     /// Whether subscribers hold messages.

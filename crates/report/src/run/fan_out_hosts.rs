@@ -87,6 +87,7 @@ fn ends(record: &RunRecord) -> Grid {
                 name,
                 first.host.clone(),
                 match first.subscribers {
+                    0 => "replicator".to_owned(),
                     1 => format!("{}", before + 1),
                     many => format!("{} to {}", before + 1, before + many),
                 },

@@ -48,11 +48,11 @@ impl Drop for Running {
     }
 }
 
-fn replicator(order: &str) -> Running {
+fn replicator(order: &str, tunnel: &str) -> Running {
     Running::start(
         tickpath()
             .args(["fan-out", "--from", "127.0.0.1:0", "--listen", "127.0.0.1:0"])
-            .args(["--backend", "block", "--tunnel", "keep", "--order", order])
+            .args(["--backend", "block", "--tunnel", tunnel, "--order", order])
             // Shorter than a run: the ends renew it.
             .args(["--lease-ms", "1000"]),
     )
@@ -94,9 +94,10 @@ fn run(replicator: &Running, ends: &[&Running], sets: &[&str]) -> (Command, temp
 #[test]
 fn a_spread_between_hosts_has_its_bound_and_no_rank_is_guessed() {
     let clock = serde_json::to_value(Clock::calibrate()).unwrap();
-    let replicator = replicator("rotating");
-    let ends = [1, 2].map(|hours| subscribers(&clock, hours));
-    let (mut command, directory) = run(&replicator, &[&ends[0], &ends[1]], &[]);
+    let replicator = replicator("rotating", "keep");
+    let ends = [1, 2, 3].map(|hours| subscribers(&clock, hours));
+    let beside = format!("fan_out.replicator_end={}", ends[2].address("listening"));
+    let (mut command, directory) = run(&replicator, &[&ends[0], &ends[1]], &[&beside]);
     let done = command.output().unwrap();
     let table = text_of(&done);
     let record = record(&only_run(directory.path()));
@@ -113,10 +114,10 @@ fn a_spread_between_hosts_has_its_bound_and_no_rank_is_guessed() {
         let ends = hosts["ends"].as_array().unwrap();
         let number = |end: &Value, key: &str| end[key].as_i64().unwrap();
         assert_eq!([&ends[0], &ends[1]].map(|end| number(end, "subscribers")), [3, 2]);
-        assert_eq!([&ends[0], &ends[1]].map(|end| number(end, "received")), [1_500, 1_000]);
+        assert_eq!([0, 1, 2].map(|at| number(&ends[at], "received")), [1_500, 1_000, 500]);
         // Both clocks are one counter, an hour apart. The offset is that in the middle of a run.
         let [one, other] = [&ends[0], &ends[1]].map(|end| number(&end["between"], "offset_ns"));
-        let errors: i64 = ends.iter().map(|end| number(end, "arrival_error_ns")).sum();
+        let errors: i64 = ends[..2].iter().map(|end| number(end, "arrival_error_ns")).sum();
         assert!((other - one - HOUR_NS).abs() <= errors + 100_000, "{hosts}");
         let sum = |rank: &str| -> u64 {
             let all = run["subscribers"].as_array().unwrap();
@@ -127,15 +128,19 @@ fn a_spread_between_hosts_has_its_bound_and_no_rank_is_guessed() {
         let [least, most] = [0, 1].map(|at| hosts["spread_ns_p50"][at].as_u64().unwrap());
         assert!(least <= most && most > 0, "{hosts}");
         let error_ns = &hosts["errors_ns"]["last.service"];
-        let worst = ends.iter().map(|end| end["arrival_error_ns"].as_u64()).max().unwrap();
+        let worst = ends[..2].iter().map(|end| end["arrival_error_ns"].as_u64()).max().unwrap();
         assert_eq!(error_ns.as_u64(), worst, "{hosts}");
     }
     let series = subject["series"].as_array().unwrap();
     let has = |name: &str| series.iter().any(|one| one["name"] == name);
-    assert!(has("spread") && has("arrival@5") && !has("hop_1"), "{series:?}");
-    for words in
-        ["Between hosts: what is certain", "first unknown", "the clock of each end", "4 to 5"]
-    {
+    assert!(has("spread") && has("arrival@5") && !has("arrival@6"), "{series:?}");
+    for (hop, count) in [("hop_1", 1_000), ("replicator", 1_000), ("hop_2", 5_000)] {
+        let own = series.iter().find(|one| one["name"] == hop).unwrap();
+        assert_eq!(own["pooled"]["count"], count, "{own}");
+    }
+    let beside = ends[2].address("listening");
+    let titles = ["Between hosts: what is certain", "first unknown", "the clock of each end"];
+    for words in titles.into_iter().chain(["4 to 5", "hop 1", &beside]) {
         assert!(table.contains(words), "{words}: {table}");
     }
     for end in ends {
@@ -143,7 +148,7 @@ fn a_spread_between_hosts_has_its_bound_and_no_rank_is_guessed() {
         assert_eq!((&counts["served"], &counts["failed"]), (&2.into(), &0.into()), "{counts}");
     }
     let counts = replicator.end();
-    assert_eq!(counts["registration"]["left"], 10, "{counts}");
+    assert_eq!(counts["registration"]["left"], 12, "{counts}");
 }
 
 /// An end that is lost ends the run at once, though it would last for a minute: whether its process
@@ -152,12 +157,11 @@ fn a_spread_between_hosts_has_its_bound_and_no_rank_is_guessed() {
 fn a_lost_end_ends_the_run_soon_and_is_named() {
     use rustix::process::Signal;
     let clock = serde_json::to_value(Clock::calibrate()).unwrap();
-    let replicator = replicator("fixed");
+    let replicator = replicator("fixed", "keep");
     let stays = subscribers(&clock, 1);
-    for (by, words) in [
-        (Signal::KILL, "it closed the connection"),
-        (Signal::STOP, "none of ten probes"),
-    ] {
+    for (by, words) in
+        [(Signal::KILL, "it closed the connection"), (Signal::STOP, "none of ten probes")]
+    {
         let lost = subscribers(&clock, 2);
         let sets = ["runs=1", "seconds=60"];
         let (mut command, _directory) = run(&replicator, &[&stays, &lost], &sets);
@@ -178,6 +182,21 @@ fn a_lost_end_ends_the_run_soon_and_is_named() {
     assert!(!is_void(&record), "{} {said}", record["void_because"]);
 }
 
+/// A replicator that writes no stamps is not taken for one that takes no time.
+#[test]
+fn hops_without_the_replicators_stamps_void_the_run() {
+    let clock = serde_json::to_value(Clock::calibrate()).unwrap();
+    let replicator = replicator("fixed", "none");
+    let [end, beside] = [1, 2].map(|hours| subscribers(&clock, hours));
+    let beside = format!("fan_out.replicator_end={}", beside.address("listening"));
+    let (mut command, directory) = run(&replicator, &[&end], &["runs=1", "seconds=0.2", &beside]);
+    let said = text_of(&command.output().unwrap());
+    let record = record(&only_run(directory.path()));
+    assert!(is_void(&record) && said.contains("--tunnel keep"), "{said}");
+    let series = record["subjects"][0]["series"].as_array().unwrap();
+    assert!(series.iter().all(|one| one["name"] != "hop_1"), "{series:?}");
+}
+
 #[test]
 fn a_run_between_hosts_that_makes_no_sense_is_rejected() {
     let hosts = "fan_out.hosts=[\"127.0.0.1:9\",\"127.0.0.1:10\"]";
@@ -192,6 +211,7 @@ fn a_run_between_hosts_that_makes_no_sense_is_rejected() {
         ([&both[..], &["--set", "fan_out.registration=there"]].concat(), "--listen"),
         ([&both[..], &["--set", "seconds=10000"]].concat(), "END_ARRIVALS_MAX"),
         (vec!["fan-out", "--set", hosts], "exchange.start=false"),
+        (vec!["fan-out", "--set", "fan_out.replicator_end=127.0.0.1:9"], "name fan_out.hosts"),
         (vec!["fan-out", "--set", "exchange.start=false"], "one order of sending"),
     ] {
         let done = output(&[&["run"], &arguments[..]].concat());

@@ -188,6 +188,8 @@ fn plan(launch: &Launch, ready: &Ready) -> FanOutPlan {
         registration: ready.registration,
         subscribers: scenario.fan_out.subscribers,
         hosts: scenario.fan_out.hosts.clone(),
+        replicator_end: Some(scenario.fan_out.replicator_end.clone())
+            .filter(|host| !host.is_empty()),
         message_bytes: scenario.fan_out.message_bytes,
         rate_per_second: scenario.load.rate_per_second,
         arrival: scenario.load.arrival,
