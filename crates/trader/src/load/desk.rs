@@ -5,7 +5,7 @@ use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
 use crate::load::lane::{LANE_BYTES_MAX, LoadLane, UnsentMessage};
 use crate::load::lengths::Lengths;
 use crate::load::patience::{Directions, Patience, slots_of};
-use crate::load::redial::{self, Redial};
+use crate::load::redial::Redial;
 use crate::load::rows::{CANCEL_RESPONSE, CYCLE_SERVICE, ORDER_RESPONSE};
 use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
 use crate::load::silence::{Answer, Silence};
@@ -21,10 +21,6 @@ use transport::{Ready, StreamId, StreamRead, Streams};
 /// Limit on unanswered messages per lane; further ones wait and are late. Their replies stay below
 /// the megabyte after which an exchange takes a client for one that does not read.
 pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
-/// Time that the other end may be silent while it owes a reply.
-const SILENCE_NS_MAX: u64 = 5_000_000_000;
-/// Interval between checks for that.
-const SILENCE_CHECK_NS: u64 = 100_000_000;
 /// A sleeping backend wakes at least this often, to check whether it should stop.
 pub(crate) const WAIT_NS_MAX: u64 = 50_000_000;
 
@@ -45,7 +41,7 @@ pub(crate) struct Desk<E: OrderProtocol> {
     pub(crate) answered: Vec<(Reply, u64)>,
     pub(crate) ready: Vec<Ready>,
     sequence: u64,
-    next_silence_check_ns: u64,
+    pub(super) next_silence_check_ns: u64,
     pub(crate) measuring: bool,
     pub(crate) measured_from_ns: u64,
     pub(crate) last_sent_ns: u64,
@@ -426,37 +422,6 @@ impl<E: OrderProtocol> Desk<E> {
 
     pub(crate) fn unanswered(&self) -> u64 {
         self.in_flight.unanswered
-    }
-
-    /// Keeps sessions alive, and fails the run if a connection owes replies and has been silent for
-    /// too long.
-    #[inline]
-    pub(crate) fn check_silence(&mut self, now_ns: u64) {
-        if now_ns < self.next_silence_check_ns {
-            return;
-        }
-        self.next_silence_check_ns = now_ns + SILENCE_CHECK_NS;
-        self.keep_alive(now_ns);
-        let silence_ns_max = match self.redial {
-            None => SILENCE_NS_MAX + self.outage_ns_max(),
-            Some(_) => redial::SILENCE_NS_MAX,
-        };
-        let silent = self
-            .lanes
-            .iter()
-            .position(|lane| lane.unanswered > 0 && now_ns > lane.quiet_since_ns + silence_ns_max);
-        if let Some(lane) = silent {
-            if self.redial.is_some() {
-                return self.fail_lane(lane, "no reply came");
-            }
-            self.failure = Some(format!(
-                "no reply on connection {lane} for {} s while {} messages were unanswered there: is \
-                 the other end still alive?",
-                silence_ns_max / 1_000_000_000,
-                self.lanes[lane].unanswered
-            ));
-            self.broken = true;
-        }
     }
 
     /// The rate that was achieved. If sending took longer than its schedule, it is lower than

@@ -26,4 +26,5 @@ pub mod run;
 mod sending;
 mod session;
 mod silence;
+mod silent_lanes;
 mod stamping;
