@@ -191,10 +191,10 @@ impl<S: Store> Session<S> {
         now: Now,
         out: &mut Vec<u8>,
     ) -> io::Result<Option<Step>> {
-        let reason = match (self.is_ours(header), self.is_timely(header, now)) {
+        let (tag, reason) = match (self.is_ours(header), self.is_timely(header, now)) {
             (true, true) => return Ok(None),
-            (false, _) => RejectReason::CompId,
-            (true, false) => RejectReason::SendingTime,
+            (false, _) => (0, RejectReason::CompId),
+            (true, false) => (tag::SENDING_TIME, RejectReason::SendingTime),
         };
         // A time that is missing or none at all is a fault like any other.
         if reason == RejectReason::SendingTime
@@ -202,7 +202,7 @@ impl<S: Store> Session<S> {
         {
             return Ok(None);
         }
-        self.reject(message, 0, reason, now, out)?;
+        self.reject(message, tag, reason, now, out)?;
         self.send_logout(reason.words(), now, out)?;
         Ok(Some(Step::End(End::Violation)))
     }
