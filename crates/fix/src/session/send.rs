@@ -45,6 +45,14 @@ impl<S: Store> Session<S> {
         sent
     }
 
+    /// Keeps a note in the session's store.
+    ///
+    /// # Errors
+    /// If the store fails: the session must end.
+    pub fn note(&mut self, text: &[u8]) -> io::Result<()> {
+        self.store.note(text)
+    }
+
     /// Sends a Logout; its answer, or its time-out, ends the connection.
     ///
     /// # Errors

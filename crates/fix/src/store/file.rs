@@ -6,9 +6,9 @@
 //! synced: the page cache survives the process, not the loss of power. See
 //! `docs/decisions/044-a-message-store-as-memory.md`.
 
-use super::Store;
 use super::record::{MESSAGE_BYTES_MAX, Record, RecordKind};
 use super::segment::Segment;
+use super::{Kept, Store};
 use std::fs::{remove_file, rename};
 use std::io;
 use std::ops::RangeInclusive;
@@ -70,6 +70,23 @@ impl FileStore {
     /// # Errors
     /// As [`open`](FileStore::open).
     pub fn with_limit(path: &Path, bytes_max: u64) -> io::Result<FileStore> {
+        FileStore::open_each(path, bytes_max, &mut |_| {})
+    }
+
+    /// As [`open`](FileStore::open). Calls `each` with every message and note that the files have,
+    /// the oldest first: also with those from before the last reset, if the process ended in it.
+    ///
+    /// # Errors
+    /// As [`open`](FileStore::open).
+    pub fn open_with(path: &Path, each: &mut dyn FnMut(Kept<'_>)) -> io::Result<FileStore> {
+        FileStore::open_each(path, FILE_BYTES_MAX, each)
+    }
+
+    fn open_each(
+        path: &Path,
+        bytes_max: u64,
+        each: &mut dyn FnMut(Kept<'_>),
+    ) -> io::Result<FileStore> {
         let segment_bytes = (bytes_max / 2) as usize;
         let older_path = older(path);
         let mut numbers = Numbers { next_out: 1, next_in: 1 };
@@ -79,12 +96,16 @@ impl FileStore {
             if !path.try_exists()? {
                 rename(&older_path, path)?;
             } else {
-                let open = Segment::open(&older_path, segment_bytes, |record| numbers.take(record));
+                let open = Segment::open(&older_path, segment_bytes, |record| {
+                    numbers.take(record);
+                    record.kept().into_iter().for_each(&mut *each);
+                });
                 older = Some(open?);
             }
         }
         let current = Segment::open(path, segment_bytes, |record| {
             numbers.take(record);
+            record.kept().into_iter().for_each(&mut *each);
             // It ended between the two steps of `reset`, if the older file has such messages.
             if let (RecordKind::NextOut, Some(older)) = (record.kind, &mut older) {
                 older.forget_from(record.number);
@@ -160,6 +181,10 @@ impl Store for FileStore {
             return Err(too_long());
         }
         self.append(RecordKind::Sent, self.numbers.next_out, message)
+    }
+
+    fn note(&mut self, text: &[u8]) -> io::Result<()> {
+        self.append(RecordKind::NextIn, self.numbers.next_in, text)
     }
 
     fn read(

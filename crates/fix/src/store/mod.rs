@@ -15,6 +15,15 @@ use std::ops::RangeInclusive;
 /// The most messages that a store in memory keeps; the oldest ones go first.
 pub const MEMORY_MESSAGES_MAX: usize = 65_536;
 
+/// A message or a note that a store had when it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept<'a> {
+    /// A sent message.
+    Message(&'a [u8]),
+    /// A [note](Store::note).
+    Note(&'a [u8]),
+}
+
 /// Memory of a session. Sequence numbers begin with 1.
 pub trait Store {
     /// The number of the next message to send.
@@ -35,6 +44,15 @@ pub trait Store {
     /// # Errors
     /// If it can't be written; the message must not be sent then.
     fn sent(&mut self, message: &[u8]) -> io::Result<()>;
+
+    /// Keeps a text of the caller until its messages from now on are forgotten: see
+    /// [`FileStore::open_with`]. A store that ends with the process keeps none.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    fn note(&mut self, _text: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Calls `each` with the number and bytes of every kept message in the range, in order.
     ///

@@ -1,5 +1,7 @@
 //! A record of a store's file: what is written at once.
 
+use super::Kept;
+
 /// Length of the payload and its CRC-32C, 4 bytes each, little endian.
 const HEAD_BYTES: usize = 8;
 /// Kind and number.
@@ -15,7 +17,7 @@ pub(super) const MESSAGE_BYTES_MAX: usize = PAYLOAD_BYTES_MAX - PAYLOAD_BYTES_MI
 pub(super) enum RecordKind {
     /// A sent message and its number.
     Sent = 1,
-    /// The next number from the peer.
+    /// The next number from the peer. With a message it is a note of the caller.
     NextIn = 2,
     /// The next number to send, where no message says it: messages before it are in another file,
     /// or forgotten.
@@ -30,9 +32,19 @@ pub(super) struct Record<'a> {
     pub message: &'a [u8],
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
     pub fn bytes(&self) -> usize {
         HEAD_BYTES + PAYLOAD_BYTES_MIN + self.message.len()
+    }
+
+    /// The message or note of it; `None` if it is a number.
+    pub fn kept(&self) -> Option<Kept<'a>> {
+        match self.kind {
+            _ if self.message.is_empty() => None,
+            RecordKind::Sent => Some(Kept::Message(self.message)),
+            RecordKind::NextIn => Some(Kept::Note(self.message)),
+            RecordKind::NextOut => None,
+        }
     }
 
     /// Writes it into as many bytes, the head last: without that there is no record.
@@ -47,7 +59,7 @@ impl Record<'_> {
     }
 
     /// The record at the start of `bytes`; `None` if it is cut or changed, or none of this version.
-    pub fn first(bytes: &[u8]) -> Option<Record<'_>> {
+    pub fn first(bytes: &'a [u8]) -> Option<Record<'a>> {
         let (head, rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
         let [a, b, c, d, sum @ ..] = *head;
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
