@@ -58,9 +58,11 @@ fn follow(
     let mut snapshotter = Snapshotter::open(journal)?;
     loop {
         let is_last = ends.load(Ordering::Relaxed);
-        let durable = watch.durable();
-        if durable > snapshotter.next_sequence() {
-            snapshotter.advance(durable)?;
+        // An input whose reports may wait for a follower stays out: a session of FIX is told from
+        // the log what it lacks.
+        let end = watch.durable_and_acknowledged();
+        if end > snapshotter.next_sequence() {
+            snapshotter.advance(end)?;
             snapshotter.save()?;
         }
         if is_last {

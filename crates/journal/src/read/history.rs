@@ -5,7 +5,7 @@ use std::path::Path;
 
 use engine::{Engine, Input};
 
-use crate::client_ids::{ClientIdText, Content, named_order};
+use crate::client_ids::{ClientIdText, ClientIds, Content, named_order};
 use crate::deliveries::Delivery;
 use crate::error::JournalError;
 use crate::file::directory::{Access, Directory, Lock};
@@ -57,14 +57,43 @@ impl History {
     /// If there is no journal, it has an active writer, or neither its beginning nor a valid
     /// snapshot is left.
     pub fn open(path: &Path) -> Result<History, JournalError> {
+        History::from(path, |directory, log| match directory.segments()?.first() {
+            Some(0) => Ok(None),
+            first => oldest_snapshot(directory, log, first.copied().unwrap_or(0)).map(Some),
+        })
+    }
+
+    /// As [`History::open`], but begins with the latest snapshot but one, if there are two: what it
+    /// holds was acknowledged before the latest one was begun.
+    ///
+    /// # Errors
+    /// As [`History::open`].
+    pub fn recent(path: &Path) -> Result<History, JournalError> {
+        History::from(path, |directory, log| {
+            let first = directory.segments()?.first().copied().unwrap_or(0);
+            let is_good = |sequence: &u64| {
+                *sequence >= first
+                    && snapshot::check(&directory.snapshot(*sequence), Some(log), *sequence).is_ok()
+            };
+            let mut latest = directory.snapshots()?.into_iter().rev().filter(is_good);
+            match (latest.next(), latest.next()) {
+                (_, Some(before)) => Ok(Some(before)),
+                (Some(only), None) if first > 0 => Ok(Some(only)),
+                (None, None) if first > 0 => oldest_snapshot(directory, log, first).map(Some),
+                _ => Ok(None),
+            }
+        })
+    }
+
+    fn from(
+        path: &Path,
+        start: impl FnOnce(&Directory, Log) -> Result<Option<u64>, JournalError>,
+    ) -> Result<History, JournalError> {
         let directory = Directory::new(path);
         let lock = directory.lock(Access::Read)?;
         let none = || JournalError::NoJournal(path.to_owned());
         let log = find(&directory)?.ok_or_else(none)?;
-        let snapshot = match directory.segments()?.first() {
-            Some(0) => None,
-            first => Some(oldest_snapshot(&directory, log, first.copied().unwrap_or(0))?),
-        };
+        let snapshot = start(&directory, log)?;
         let inputs = Inputs::from(&directory, log, snapshot.unwrap_or(0))?;
         Ok(History { directory, log, inputs, snapshot, _lock: lock })
     }
@@ -74,12 +103,19 @@ impl History {
     /// # Errors
     /// If the snapshot can't be read.
     pub fn engine(&self) -> Result<Engine, JournalError> {
+        self.start().map(|(engine, _)| engine)
+    }
+
+    /// The engine before the first input, and the client ids of its orders.
+    ///
+    /// # Errors
+    /// If the snapshot can't be read.
+    pub fn start(&self) -> Result<(Engine, ClientIds), JournalError> {
         let Identity { instruments, limits } = self.log.identity;
         match self.snapshot {
-            None => Ok(Engine::new(instruments, limits)),
+            None => Ok((Engine::new(instruments, limits), ClientIds::default())),
             Some(sequence) => {
-                let path = self.directory.snapshot(sequence);
-                snapshot::load(&path, Some(self.log), sequence).map(|(engine, _)| engine)
+                snapshot::load(&self.directory.snapshot(sequence), Some(self.log), sequence)
             }
         }
     }

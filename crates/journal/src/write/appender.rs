@@ -274,7 +274,11 @@ impl Appender {
 
     /// Reads the same from other threads.
     pub fn watch(&self) -> Watch {
-        Watch { shared: self.kept.as_ref().map(|kept| Arc::clone(&kept.shared)) }
+        let kept = self.kept.as_ref();
+        let waits_for_follower = kept.is_some_and(|kept| {
+            matches!(kept.replication, Some(Replication { mode: Mode::Sync, .. }))
+        });
+        Watch { shared: kept.map(|kept| Arc::clone(&kept.shared)), waits_for_follower }
     }
 
     /// Writes all accepted inputs and ends. Returns the number of durable inputs.
@@ -368,17 +372,27 @@ fn adds_risk(command: &Command) -> bool {
 #[derive(Clone)]
 pub struct Watch {
     shared: Option<Arc<WriterState>>,
+    waits_for_follower: bool,
 }
 
 impl Watch {
     pub(crate) fn new(shared: Arc<WriterState>) -> Watch {
-        Watch { shared: Some(shared) }
+        Watch { shared: Some(shared), waits_for_follower: false }
     }
 
     /// As [`Appender::durable`].
     #[inline]
     pub fn durable(&self) -> u64 {
         self.shared.as_ref().map_or(0, |shared| shared.durable())
+    }
+
+    /// All inputs below are on the disk, and may be acknowledged as far as the follower matters.
+    pub fn durable_and_acknowledged(&self) -> u64 {
+        let Some(shared) = &self.shared else { return 0 };
+        match self.waits_for_follower {
+            true => shared.durable().min(shared.replicated()),
+            false => shared.durable(),
+        }
     }
 
     /// As [`Appender::state`].
