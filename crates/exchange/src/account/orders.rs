@@ -184,6 +184,13 @@ impl ClientOrders {
         }
     }
 
+    /// Reports about an order go to that connection from now on.
+    pub fn set_sender(&mut self, tag: u32, sender: Sender) {
+        if tag != NO_TAG {
+            self.slots[tag as usize].order.sender = sender;
+        }
+    }
+
     /// The open order with this tag; `None` for [`NO_TAG`].
     #[inline]
     pub fn get(&self, tag: u32) -> Option<&ClientOrder> {

@@ -38,7 +38,8 @@ pub(crate) struct Session {
     pub stamps: bool,
     /// Messages before authentication.
     pub strikes: u32,
-    /// A session of SBE without a connection.
+    /// A session of SBE without a connection, or a connection that keeps reports for a client that
+    /// is away.
     pub is_detached: bool,
 }
 
@@ -108,6 +109,6 @@ impl SessionTable {
 
     /// All sessions that a client uses now.
     pub fn in_use(&self) -> impl Iterator<Item = &Session> {
-        self.connections.iter().chain(self.sbe.iter().filter(|session| !session.is_detached))
+        self.connections.iter().chain(&self.sbe).filter(|session| !session.is_detached)
     }
 }

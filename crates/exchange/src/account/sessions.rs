@@ -146,7 +146,12 @@ impl Sessions {
 
     /// A session of SBE has a connection from now on.
     pub fn attached(&mut self, id: StreamId) {
-        self.sessions.get_mut(id).is_detached = false;
+        self.set_detached(id, false);
+    }
+
+    /// Whether nobody reads the session's reports now.
+    pub fn set_detached(&mut self, id: StreamId, is_detached: bool) {
+        self.sessions.get_mut(id).is_detached = is_detached;
     }
 
     /// A session of SBE has lost its connection. Returns the accounts whose orders must be
@@ -351,7 +356,7 @@ impl Sessions {
         }
         let connections = &self.accounts[account as usize].connections;
         let subscribed = || connections.iter().filter(|id| self.sessions.get(**id).subscribed);
-        // A session of SBE without a connection keeps the report, unless somebody can read it now.
+        // A session without a client keeps the report, unless somebody can read it now.
         let now = subscribed().find(|id| !self.sessions.get(**id).is_detached);
         now.or_else(|| subscribed().next()).copied()
     }

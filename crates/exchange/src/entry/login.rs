@@ -12,6 +12,8 @@ use wire::reply;
 pub(crate) struct LoginOptions {
     pub cancel_on_disconnect: Option<bool>,
     pub stamps: Option<bool>,
+    /// The client is away: see [`wire::request::Request::Authenticate`].
+    pub is_absent: bool,
 }
 
 /// How the exchange closes a connection.
@@ -34,13 +36,13 @@ pub(crate) fn authenticate(
     time_ns: u64,
     outbound: &mut Outbound,
 ) -> Result<(), CloseReason> {
-    let LoginOptions { cancel_on_disconnect, stamps } = options;
+    let LoginOptions { stamps, .. } = options;
     if stamps == Some(true) && entry.core.observed.clock.is_none() {
         let reason = "this exchange has no clock to stamp replies with";
         entry.core.rejections.error(outbound.to(from), &reason);
         return strike(entry, from);
     }
-    match admit(entry, from, api_token, cancel_on_disconnect, time_ns, outbound) {
+    match admit(entry, from, api_token, options, time_ns, outbound) {
         Ok(()) => {
             let core = &mut entry.core;
             if let Some(stamps) = stamps {
@@ -85,10 +87,11 @@ fn admit(
     entry: &mut OrderEntry,
     from: StreamId,
     api_token: &str,
-    cancel_on_disconnect: Option<bool>,
+    options: LoginOptions,
     time_ns: u64,
     outbound: &mut Outbound,
 ) -> Result<(), AuthenticateError> {
+    let LoginOptions { cancel_on_disconnect, is_absent, .. } = options;
     let OrderEntry { core, accounts, .. } = entry;
     match core.sessions.admission(from, api_token)? {
         Admission::Operator(name) => core.sessions.admit_operator(from, name),
@@ -96,7 +99,10 @@ fn admit(
             let account = accounts.number(core, &account_id, time_ns, outbound)?;
             accounts.disconnects.log(core, account, cancel_on_disconnect, outbound)?;
             core.sessions.admit(from, account, cancel_on_disconnect);
-            accounts.disconnects.admitted(core, account);
+            core.sessions.set_detached(from, is_absent);
+            if !is_absent {
+                accounts.disconnects.admitted(core, account);
+            }
         }
     }
     Ok(())

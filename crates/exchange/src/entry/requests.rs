@@ -26,8 +26,8 @@ pub(crate) fn message(
     let core = &mut entry.core;
     core.counts.messages += 1;
     match request::decode_request(text) {
-        Ok(Request::Authenticate { api_token, cancel_on_disconnect, stamps }) => {
-            let options = LoginOptions { cancel_on_disconnect, stamps };
+        Ok(Request::Authenticate { api_token, cancel_on_disconnect, stamps, is_absent }) => {
+            let options = LoginOptions { cancel_on_disconnect, stamps, is_absent };
             return login::authenticate(entry, from, &api_token, options, time_ns, outbound);
         }
         Ok(_) if !core.sessions.is_authenticated(from) => {

@@ -33,6 +33,9 @@ fn find<'a>(
     let client_id = &asked.client_id;
     let account = core.sessions.account(from, asked.account_id.as_deref());
     deliveries::sequence_named(core, account, client_id, time_ns, outbound);
+    if let Some(account) = account.filter(|_| asked.takes) {
+        take(core, from, account, client_id);
+    }
     if !leading::may_tell(core, from, time_ns, outbound) {
         return None;
     }
@@ -41,6 +44,16 @@ fn find<'a>(
         let ended = || core.orders.find_ended(account, client_id).map(Standing::Ended);
         Ok((account, open.or_else(ended).ok_or(UNKNOWN_ORDER)?))
     }))
+}
+
+/// Has the asker get the order's reports, unless the connection that sent it is there.
+fn take(core: &mut Execution, from: StreamId, account: u32, client_id: &ClientId) {
+    let sender = core.sessions.sender(from);
+    if let Some((tag, order)) = core.orders.find(account, client_id)
+        && core.sessions.connection(order.sender).is_none()
+    {
+        core.orders.set_sender(tag, sender);
+    }
 }
 
 /// Answers an `ORDER_STATUS`.
@@ -79,7 +92,8 @@ pub(crate) fn sbe(
     time_ns: u64,
     outbound: &mut Outbound,
 ) {
-    let (asked, time_ms) = (OrderStatus { client_id, account_id: None }, wire_time(time_ns));
+    let (asked, time_ms) =
+        (OrderStatus { client_id, account_id: None, takes: false }, wire_time(time_ns));
     let Some(found) = find(core, session, &asked, time_ns, outbound) else { return };
     match found {
         Ok((_, Standing::Open(&ClientOrder { order_id, instrument, quantity_lots, .. }))) => {

@@ -4,4 +4,5 @@ pub mod rejections;
 pub mod report;
 pub mod reports;
 pub mod stamping;
+pub mod subject;
 pub mod text;

@@ -3,23 +3,20 @@
 use crate::account::orders::{ClientOrder, ClientOrders};
 use crate::account::session_table::sbe_index;
 use crate::account::sessions::Sessions;
-use crate::counts::{Counts, DoneCounts, done_status};
+use crate::counts::{Counts, DoneCounts};
 use crate::reply::rejections::{Destination, Rejection, Rejections, by_engine, by_journal};
 use crate::reply::report::{MassCancelled, Report};
 use crate::reply::stamping::{Stamping, send_stamped};
-use crate::reply::text::wire_side;
+use crate::reply::subject::{MatchedLots, Subject};
 use crate::sbe::SbeSessions;
 use crate::sequencer::NumberedEvent;
 use crate::setup::instruments::Instruments;
 use engine::{DoneReason, Event, Party, Reject, Side};
 use transport::StreamId;
 use transport::serve::Outbound;
-use wire::reply::{
-    self, Fill, OrderAmended, OrderBooked, OrderDone, RequestApplied, StopTriggered, StopWaiting,
-    TradePrevented,
-};
+use wire::ClientId;
+use wire::reply::{self, RequestApplied};
 use wire::sbe::exchange::Place;
-use wire::{ClientId, OrderId};
 
 /// The requester of a command, and the kind of request.
 #[derive(Clone, Copy)]
@@ -78,7 +75,7 @@ pub(crate) struct Reports<'a> {
     pub stamping: Option<Stamping>,
 }
 
-impl Reports<'_> {
+impl<'a> Reports<'a> {
     #[inline]
     pub fn event(&mut self, numbered: NumberedEvent) {
         match numbered.event {
@@ -127,18 +124,11 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.counts.booked += 1;
         let Some(to) = self.route(&client_order) else { return };
-        let of = self.instruments.get(instrument);
-        let booked = OrderBooked {
-            client_id: client_order.client_id,
-            instrument_code: of.code.as_str().into(),
-            side: wire_side(side),
-            price: of.price(price_ticks),
-            amount: of.amount(client_order.quantity_lots),
-            order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: numbered.order_book_sequence,
-            time_ms: self.time_ms,
-            uid: self.sessions.account_id(order.account).into(),
-        };
+        let booked = self.subject(numbered, instrument, &client_order).booked(
+            side,
+            price_ticks,
+            client_order.quantity_lots,
+        );
         self.send(to, instrument, &booked);
     }
 
@@ -148,20 +138,10 @@ impl Reports<'_> {
         };
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         let Some(to) = self.route(&client_order) else { return };
-        let of = self.instruments.get(instrument);
-        let fill = Fill {
-            client_id: client_order.client_id,
-            instrument_code: of.code.as_str().into(),
-            side: wire_side(side),
-            price: of.price(price_ticks),
-            amount: of.amount(quantity_lots),
-            remaining: of.amount(order.remaining_lots),
-            order_id: OrderId::from_u64(order.order_id),
-            trade_id: numbered.trade_id,
-            order_book_sequence: numbered.order_book_sequence,
-            time_ms: self.time_ms,
-            uid: self.sessions.account_id(order.account).into(),
-        };
+        let matched =
+            MatchedLots { price_ticks, quantity_lots, remaining_lots: order.remaining_lots };
+        let subject = self.subject(numbered, instrument, &client_order);
+        let fill = subject.fill(side, numbered.trade_id, matched);
         self.send(to, instrument, &fill);
     }
 
@@ -172,19 +152,10 @@ impl Reports<'_> {
         };
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         let Some(to) = self.route(&client_order) else { return };
-        let of = self.instruments.get(instrument);
-        let decremented = TradePrevented {
-            client_id: client_order.client_id,
-            instrument_code: of.code.as_str().into(),
-            side: wire_side(side),
-            price: of.price(price_ticks),
-            amount: of.amount(quantity_lots),
-            remaining: of.amount(order.remaining_lots),
-            order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: numbered.order_book_sequence,
-            time_ms: self.time_ms,
-            uid: self.sessions.account_id(order.account).into(),
-        };
+        let matched =
+            MatchedLots { price_ticks, quantity_lots, remaining_lots: order.remaining_lots };
+        let subject = self.subject(numbered, instrument, &client_order);
+        let decremented = subject.decremented(side, matched);
         self.send(to, instrument, &decremented);
     }
 
@@ -199,20 +170,13 @@ impl Reports<'_> {
         let RequestKind::Amend { new_client_id } = self.requester.kind else { return };
         self.counts.amended += 1;
         self.orders.amend(order.tag, new_client_id, order.remaining_lots);
-        let of = self.instruments.get(instrument);
-        let amended = OrderAmended {
+        let subject = Subject {
             client_id: *new_client_id.unwrap_or(&client_order.client_id),
-            replaced_client_id: new_client_id.map(|_| client_order.client_id),
-            instrument_code: of.code.as_str().into(),
-            side: wire_side(side),
-            price: (price_ticks != 0).then(|| of.price(price_ticks)),
-            amount: of.amount(order.remaining_lots),
-            place_kept: kept_place,
-            order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: numbered.order_book_sequence,
-            time_ms: self.time_ms,
-            uid: self.sessions.account_id(order.account).into(),
+            ..self.subject(numbered, instrument, &client_order)
         };
+        let replaced = new_client_id.map(|_| client_order.client_id);
+        let terms = (price_ticks, order.remaining_lots, kept_place);
+        let amended = subject.amended(side, replaced, terms);
         for to in self.both(&client_order, self.requester.from) {
             self.send(to, instrument, &amended);
         }
@@ -223,18 +187,8 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.counts.waiting += 1;
         let Some(to) = self.route(&client_order) else { return };
-        let of = self.instruments.get(instrument);
-        let waiting = StopWaiting {
-            client_id: client_order.client_id,
-            instrument_code: of.code.as_str().into(),
-            side: wire_side(side),
-            stop_price: of.price(stop_ticks),
-            amount: of.amount(client_order.quantity_lots),
-            order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: numbered.order_book_sequence,
-            time_ms: self.time_ms,
-            uid: self.sessions.account_id(order.account).into(),
-        };
+        let subject = self.subject(numbered, instrument, &client_order);
+        let waiting = subject.waiting(side, stop_ticks, client_order.quantity_lots);
         self.send(to, instrument, &waiting);
     }
 
@@ -242,14 +196,7 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.counts.triggered += 1;
         let Some(to) = self.route(&client_order) else { return };
-        let triggered = StopTriggered {
-            client_id: client_order.client_id,
-            instrument_code: self.instruments.get(instrument).code.as_str().into(),
-            order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: numbered.order_book_sequence,
-            time_ms: self.time_ms,
-            uid: self.sessions.account_id(order.account).into(),
-        };
+        let triggered = self.subject(numbered, instrument, &client_order).triggered();
         self.send(to, instrument, &triggered);
     }
 
@@ -265,21 +212,29 @@ impl Reports<'_> {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.orders.end(order.tag, reason);
         self.done.add(reason);
-        let of = self.instruments.get(instrument);
-        let done = OrderDone {
-            client_id: client_order.client_id,
-            instrument_code: of.code.as_str().into(),
-            status: done_status(reason),
-            order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: numbered.order_book_sequence,
-            time_ms: self.time_ms,
-            uid: self.sessions.account_id(order.account).into(),
-        };
+        let done = self.subject(numbered, instrument, &client_order).done(reason);
         let of_trader = self.requester.account == order.account;
         let requester =
             self.requester.from.filter(|_| reason == DoneReason::Cancelled && of_trader);
         for to in self.both(&client_order, requester) {
             self.send(to, instrument, &done);
+        }
+    }
+
+    #[inline]
+    fn subject(
+        &self,
+        numbered: &NumberedEvent,
+        instrument: u16,
+        order: &ClientOrder,
+    ) -> Subject<'a> {
+        Subject {
+            client_id: order.client_id,
+            order_id: order.order_id,
+            instrument: self.instruments.get(instrument),
+            uid: self.sessions.account_id(order.account),
+            order_book_sequence: numbered.order_book_sequence,
+            time_ms: self.time_ms,
         }
     }
 

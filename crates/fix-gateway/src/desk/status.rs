@@ -34,7 +34,7 @@ pub(super) fn ended_code(status: DoneStatus) -> char {
 
 impl Desk {
     pub(super) fn ask_status(&mut self, id: ClientId, question: Box<Question>) {
-        let asked = OrderStatus { client_id: id, account_id: None };
+        let asked = OrderStatus { client_id: id, account_id: None, takes: false };
         put_frame(&mut self.to_exchange, |out| encode_order_status(out, &asked));
         self.wait_for(RequestKind::Status(question), id, id);
     }

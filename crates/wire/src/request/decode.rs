@@ -23,6 +23,8 @@ struct RawRequest<'a> {
     api_token: Slot<Text<'a>>,
     cancel_on_disconnect: Slot<bool>,
     stamps: Slot<bool>,
+    absent: Slot<bool>,
+    take: Slot<bool>,
     channels: Slot<Vec<Slot<Object<RawChannel<'a>>>>>,
     new_client_id: Slot<Text<'a>>,
     price: Slot<Text<'a>>,
@@ -48,6 +50,8 @@ impl<'a> Fields<'a> for RawRequest<'a> {
             "api_token" => value.text(&mut self.api_token),
             "cancel_on_disconnect" => value.boolean(&mut self.cancel_on_disconnect),
             "stamps" => value.boolean(&mut self.stamps),
+            "absent" => value.boolean(&mut self.absent),
+            "take" => value.boolean(&mut self.take),
             "channels" => value.array(&mut self.channels),
             "new_client_id" => value.text(&mut self.new_client_id),
             "price" => value.text(&mut self.price),
@@ -111,7 +115,8 @@ impl<'a> RawRequest<'a> {
                 let cancel_on_disconnect =
                     self.cancel_on_disconnect.take_optional("cancel_on_disconnect")?;
                 let stamps = self.stamps.take_optional("stamps")?;
-                Ok(Request::Authenticate { api_token, cancel_on_disconnect, stamps })
+                let is_absent = self.absent.take_optional("absent")?.unwrap_or(false);
+                Ok(Request::Authenticate { api_token, cancel_on_disconnect, stamps, is_absent })
             }
             "SUBSCRIBE" => self.channels().map(|channels| Request::Subscribe { channels }),
             "INSTRUMENT_STATE" => self.instrument_state().map(Request::InstrumentState),
@@ -155,6 +160,7 @@ impl<'a> RawRequest<'a> {
         Ok(OrderStatus {
             client_id: client_id(&self.client_id, "client_id")?,
             account_id: self.account_id()?,
+            takes: self.take.take_optional("take")?.unwrap_or(false),
         })
     }
 

@@ -29,6 +29,13 @@ pub fn encode_authenticate(
     out.push(b'}');
 }
 
+/// Adds to the last appended `AUTHENTICATE` that the client is away.
+pub fn encode_absent(out: &mut Vec<u8>) {
+    // The closing brace.
+    out.pop();
+    out.extend_from_slice(br#","absent":true}"#);
+}
+
 /// Appends a `SUBSCRIBE`.
 pub fn encode_subscribe(out: &mut Vec<u8>, channels: &[Channel<'_>]) {
     out.extend_from_slice(br#"{"type":"SUBSCRIBE","channels":["#);
@@ -134,6 +141,9 @@ pub fn encode_order_status(out: &mut Vec<u8>, asked: &OrderStatus<'_>) {
     out.extend_from_slice(br#"{"type":"ORDER_STATUS","client_id":"#);
     write_string(out, asked.client_id.as_bytes());
     write_account(out, asked.account_id.as_deref());
+    if asked.takes {
+        out.extend_from_slice(br#","take":true"#);
+    }
     out.push(b'}');
 }
 

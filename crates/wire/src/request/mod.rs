@@ -9,10 +9,10 @@ use crate::decimal::Decimal;
 use crate::fault::MessageFault;
 pub use crate::request::decode::decode_request;
 pub use crate::request::encode::{
-    encode_amend_order, encode_authenticate, encode_cancel_order, encode_create_order,
-    encode_describe, encode_feed_replay, encode_feed_snapshot, encode_instrument_state,
-    encode_kill_switch, encode_mass_cancel, encode_order_status, encode_start_flow,
-    encode_subscribe,
+    encode_absent, encode_amend_order, encode_authenticate, encode_cancel_order,
+    encode_create_order, encode_describe, encode_feed_replay, encode_feed_snapshot,
+    encode_instrument_state, encode_kill_switch, encode_mass_cancel, encode_order_status,
+    encode_start_flow, encode_subscribe,
 };
 use std::borrow::Cow;
 use std::fmt;
@@ -42,6 +42,10 @@ pub enum Request<'a> {
         /// Whether replies to orders and cancels on this connection carry `stamps`; `None` changes
         /// nothing. The initial value is false. Our extension.
         stamps: Option<bool>,
+        /// The account's client is away, and this connection keeps its reports for it: the account
+        /// has not come back, and a connection that reads now gets reports first. Ends with the
+        /// next one without it. Our extension.
+        is_absent: bool,
     },
     /// `SUBSCRIBE`. The only message whose decoding allocates; it comes once per connection.
     Subscribe {
@@ -220,6 +224,9 @@ pub struct OrderStatus<'a> {
     pub client_id: ClientId,
     /// One of the connection's authenticated accounts; `None`: the first.
     pub account_id: Option<Cow<'a, str>>,
+    /// Whether this connection takes the order's reports from now on, if the connection that sent
+    /// the order is gone.
+    pub takes: bool,
 }
 
 /// Changes the price or amount of an open order, or both.

@@ -86,7 +86,7 @@ fn amendments_and_mass_cancels_have_their_golden_bytes() {
         ..amend
     };
     same_request(vector!("amend_order_renamed.json"), Request::AmendOrder(renamed));
-    let asked = OrderStatus { client_id: id(), account_id: Some("3002".into()) };
+    let asked = OrderStatus { client_id: id(), account_id: Some("3002".into()), takes: false };
     same_request(vector!("order_status.json"), Request::OrderStatus(asked));
     same_request(vector!("mass_cancel.json"), Request::MassCancel(MassCancel::default()));
     let some = MassCancel {

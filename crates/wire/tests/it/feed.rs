@@ -28,8 +28,12 @@ fn same_request(bytes: &[u8], request: Request<'_>) {
 #[test]
 fn requests_about_the_feed_have_their_golden_bytes() {
     let api_token = "3001".into();
-    let stamped =
-        Request::Authenticate { api_token, cancel_on_disconnect: None, stamps: Some(true) };
+    let stamped = Request::Authenticate {
+        api_token,
+        cancel_on_disconnect: None,
+        stamps: Some(true),
+        is_absent: false,
+    };
     same_request(vector!("authenticate_stamps.json"), stamped);
     let feed = |depth| Channel { depth: Some(depth), ..Channel::named("FEED") };
     let unicast =

@@ -43,8 +43,9 @@ fn requests_have_their_golden_bytes() {
         (vector!("authenticate_cancel_on_disconnect.json"), Some(true)),
     ] {
         let api_token = "3001".into();
-        let stamps = None;
-        same_request(bytes, &Request::Authenticate { api_token, cancel_on_disconnect, stamps });
+        let (stamps, is_absent) = (None, false);
+        let login = Request::Authenticate { api_token, cancel_on_disconnect, stamps, is_absent };
+        same_request(bytes, &login);
     }
     let channels = vec![Channel::named("ORDERS")];
     same_request(vector!("subscribe.json"), &Request::Subscribe { channels });
@@ -355,7 +356,7 @@ proptest! {
         let requests = [
             Request::CreateOrder(order),
             Request::CancelOrder(CancelOrder { client_id, instrument_code: code.clone(), account_id: account_id.clone() }),
-            Request::OrderStatus(OrderStatus { client_id, account_id: account_id.clone() }),
+            Request::OrderStatus(OrderStatus { client_id, account_id: account_id.clone(), takes: some }),
             Request::AmendOrder(AmendOrder {
                 client_id, new_client_id, instrument_code: code.clone(), price, amount, delivery, account_id: account_id.clone(),
             }),
@@ -364,7 +365,7 @@ proptest! {
             }),
             Request::InstrumentState(SetInstrumentState { client_id: new_client_id, instrument_code: code.clone(), state }),
             Request::KillSwitch(KillSwitch { client_id: new_client_id, account_id, on }),
-            Request::Authenticate { api_token: code, cancel_on_disconnect: some.then_some(on), stamps: on.then_some(some) },
+            Request::Authenticate { api_token: code, cancel_on_disconnect: some.then_some(on), stamps: on.then_some(some), is_absent: some },
         ];
         for request in requests {
             let mut out = Vec::new();

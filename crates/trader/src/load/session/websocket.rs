@@ -142,7 +142,7 @@ impl OrderProtocol for WebSocket {
             let client_id =
                 ClientId::new(self.codec.client_ids.text(number)).map_err(io::Error::other)?;
             let account_id = self.forms[account].account_id.as_deref().map(Cow::Borrowed);
-            asked.push(OrderStatus { client_id, account_id });
+            asked.push(OrderStatus { client_id, account_id, takes: false });
         }
         standing::ask(&mut self.lanes[lane], stream, &asked)
     }

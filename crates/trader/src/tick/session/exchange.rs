@@ -262,7 +262,7 @@ impl OrderSession for ExchangeSession {
         self.log_on(&mut stream, plan.first_token)?;
         let client_id = |number: &u64| ClientId::new(self.codec.client_ids.text(*number));
         let asked = orders.iter().map(client_id).map(|client_id| {
-            client_id.map(|client_id| OrderStatus { client_id, account_id: None })
+            client_id.map(|client_id| OrderStatus { client_id, account_id: None, takes: false })
         });
         let asked: Vec<OrderStatus<'_>> =
             asked.collect::<Result<_, _>>().map_err(io::Error::other)?;

@@ -107,8 +107,11 @@ pub fn request(data: &[u8]) {
 /// Encodes any request.
 pub fn encode_request(out: &mut Vec<u8>, request: &Request<'_>) {
     match request {
-        Request::Authenticate { api_token, cancel_on_disconnect, stamps } => {
+        Request::Authenticate { api_token, cancel_on_disconnect, stamps, is_absent } => {
             request::encode_authenticate(out, api_token, *cancel_on_disconnect, *stamps);
+            if *is_absent {
+                request::encode_absent(out);
+            }
         }
         Request::Subscribe { channels } => request::encode_subscribe(out, channels),
         Request::CreateOrder(order) => request::encode_create_order(out, order),
