@@ -13,6 +13,7 @@
 //! - [`door`]: clients, limits, which connection belongs to which session.
 //! - [`desk`]: one session without sockets: FIX in, JSON out, and back.
 //! - [`link`]: a session's connection to the exchange: upgrade, login, replies.
+//! - [`sessions`]: the message stores at the start, and what they lack.
 //!
 //! See docs/decisions/023-fix-gateway.md and docs/decisions/042-fix-on-the-exchange-thread.md.
 
@@ -22,13 +23,15 @@
 mod desk;
 mod door;
 mod link;
+mod sessions;
 mod streams;
 
 use clock::Clock;
-pub use desk::Security;
+pub use desk::{PastReport, Security};
 use door::Door;
-pub use door::{Counts, FindLogin, Limits, Login, Settings, SharedCounts};
-pub use fix::session::Logon;
+pub use door::{Counts, FindLogin, FindToken, Limits, Login, Settings, SharedCounts};
+pub use fix::session::{Logon, Now};
+pub use sessions::Sessions;
 use streams::FixStreams;
 use transport::Streams;
 

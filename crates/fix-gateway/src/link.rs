@@ -7,7 +7,7 @@ use wire::frame::{FrameError, Opcode, write_frame_with};
 use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::reply::{Reply, decode_reply};
-use wire::request::{Channel, encode_authenticate, encode_subscribe};
+use wire::request::{Channel, encode_absent, encode_authenticate, encode_subscribe};
 
 /// The frames' mask. It protects proxies from clients, and there is none in between.
 const MASK: [u8; 4] = [0x5a, 0xc3, 0x96, 0x3c];
@@ -22,6 +22,8 @@ pub(crate) fn put_frame(out: &mut Vec<u8>, encode: impl FnOnce(&mut Vec<u8>)) {
 pub(crate) enum Purpose {
     /// Orders, and reports about them.
     Orders { cancels_on_disconnect: bool },
+    /// The same while the client is away: it has not logged on since the exchange began.
+    AbsentOrders,
     /// Market data.
     MarketData,
 }
@@ -59,9 +61,14 @@ impl Link {
         upgrade_request(&mut opening, "localhost", "/", &key, &[]);
         let cancels = match purpose {
             Purpose::Orders { cancels_on_disconnect } => Some(cancels_on_disconnect),
-            Purpose::MarketData => None,
+            Purpose::AbsentOrders | Purpose::MarketData => None,
         };
-        put_frame(&mut opening, |out| encode_authenticate(out, token, cancels, None));
+        put_frame(&mut opening, |out| {
+            encode_authenticate(out, token, cancels, None);
+            if purpose == Purpose::AbsentOrders {
+                encode_absent(out);
+            }
+        });
         if purpose != Purpose::MarketData {
             put_frame(&mut opening, |out| encode_subscribe(out, &[Channel::named("ORDERS")]));
         }

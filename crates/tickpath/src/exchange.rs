@@ -76,7 +76,11 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         Turn::Stopped => return Ok(DONE),
     };
     let (fence, clients) = taken_over.map(|taken| (taken.fence, taken.clients)).unzip();
+    let mut sessions = fix::sessions(arguments, &config)?;
     let mut exchange = Exchange::new(config)?;
+    if let Some(sessions) = &mut sessions {
+        fix::recover(sessions, clock)?;
+    }
     // Its tables exist by now, and are accessed at random.
     host::huge_pages::use_huge_pages(&Root::system());
     let limits = exchange.limits().serve();
@@ -86,7 +90,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let (has_taken_over, cores) = (fence.is_some(), &threads.journal);
     let shipper =
         replicate::start(arguments, &exchange, follower_tls.as_ref(), has_taken_over, cores)?;
-    let door = FixDoor::open(arguments, exchange.instruments(), clock)?;
+    let door = FixDoor::open(arguments, sessions, clock)?;
     let over_fix = door.as_ref().map(|door| door.counts.clone());
     let entrance = Entrance::new(
         arguments,

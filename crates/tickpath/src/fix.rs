@@ -5,14 +5,14 @@ use crate::process::{bind, raise_descriptors};
 use crate::secure::Secure;
 use anyhow::Context;
 use clock::Clock;
-use exchange::{Instruments, Limits, Tokens};
+use exchange::{Config, Instruments, Limits, Tokens};
 use fix::signature::is_signed_with;
-use fix_gateway::{Counts, Login, Security, Settings, SharedCounts};
+use fix_gateway::{Counts, Login, Now, PastReport, Security, Sessions, Settings, SharedCounts};
 use plan::backend as rows;
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
 use std::sync::PoisonError;
 use transport::{SideSet, Streams, tls};
 
@@ -33,20 +33,17 @@ impl FixDoor {
     /// As the command line asks; `None` without `--fix`.
     pub(crate) fn open(
         arguments: &ExchangeArguments,
-        instruments: &Instruments,
+        sessions: Option<Sessions>,
         clock: Clock,
     ) -> anyhow::Result<Option<FixDoor>> {
-        let (Some(listen), Some(store)) = (&arguments.fix.fix, &arguments.fix.fix_store) else {
+        let (Some(listen), Some(sessions)) = (&arguments.fix.fix, sessions) else {
             return Ok(None);
         };
-        std::fs::create_dir_all(store).with_context(|| {
-            format!("cannot make the folder of --fix-store {}", store.display())
-        })?;
         let tokens = match &arguments.tokens {
             Some(path) => Tokens::read(path)?,
             None => Tokens::Any,
         };
-        let settings = settings(arguments, store, tokens, securities(instruments));
+        let settings = settings(arguments, sessions, tokens);
         // A session has a connection to its client, and a file.
         let connections_max = settings.limits.connections_max as u64;
         raise_descriptors(connections_max + 2 * connections_max);
@@ -83,18 +80,13 @@ impl FixDoor {
     }
 }
 
-fn settings(
-    arguments: &ExchangeArguments,
-    store: &Path,
-    tokens: Tokens,
-    securities: Vec<Security>,
-) -> Settings {
+fn settings(arguments: &ExchangeArguments, sessions: Sessions, tokens: Tokens) -> Settings {
     let limits = Limits::default();
+    let of_accounts = tokens.clone();
     Settings {
-        comp_id: arguments.fix.fix_comp_id.clone(),
-        store: store.to_owned(),
+        sessions,
         login: Box::new(move |logon| login(&tokens, logon)),
-        securities,
+        token: Box::new(move |account| token(&of_accounts, account)),
         limits: fix_gateway::Limits {
             connections_max: arguments.connections_max.unwrap_or(limits.connections_max),
             failed_login_ns: (limits.failed_login_seconds * 1e9) as u64,
@@ -102,6 +94,58 @@ fn settings(
             ..fix_gateway::Limits::default()
         },
     }
+}
+
+/// The sessions of `--fix-store`, with what the exchange's journal has about their open orders;
+/// `None` without `--fix`. Call it before the exchange opens the journal.
+pub(crate) fn sessions(
+    arguments: &ExchangeArguments,
+    config: &Config,
+) -> anyhow::Result<Option<Sessions>> {
+    let (Some(_), Some(store)) = (&arguments.fix.fix, &arguments.fix.fix_store) else {
+        return Ok(None);
+    };
+    std::fs::create_dir_all(store)
+        .with_context(|| format!("cannot make the folder of --fix-store {}", store.display()))?;
+    let instruments = &config.instruments;
+    let comp_id = &arguments.fix.fix_comp_id;
+    let sessions =
+        Sessions::open(store, comp_id, securities(instruments), config.journal.is_some())
+            .with_context(|| {
+                format!("cannot read the folder of --fix-store {}", store.display())
+            })?;
+    for fault in sessions.faults() {
+        eprintln!("warning: a session of FIX can't log on: {fault}");
+    }
+    let Some(journal) = config.journal.as_ref().filter(|_| sessions.may_lack_reports()) else {
+        return Ok(Some(sessions));
+    };
+    let sessions = RefCell::new(sessions);
+    exchange::past_reports(
+        &journal.directory,
+        instruments,
+        &mut |account, client_id, order_id| {
+            sessions.borrow_mut().wants(account, client_id, order_id)
+        },
+        &mut |past| {
+            let exchange::PastReport { account, client_id, order_id, open, time_ns, report } =
+                *past;
+            let report = report.map(<[u8]>::to_vec);
+            let past = PastReport { client_id, order_id, open, time_ns, report };
+            sessions.borrow_mut().add(account, past);
+        },
+    )?;
+    Ok(Some(sessions.into_inner()))
+}
+
+/// Gives the sessions the reports that they lack.
+pub(crate) fn recover(sessions: &mut Sessions, clock: Clock) -> anyhow::Result<()> {
+    let now = Now { steady_ns: clock.now_ns(), utc_ns: clock::steady_wall_ns() };
+    let made = sessions.recover(now).context("cannot write the message stores of --fix-store")?;
+    if made > 0 {
+        eprintln!("sessions of FIX lacked {made} reports, which were made from the journal");
+    }
+    Ok(())
 }
 
 /// The instruments of the exchange, as FIX lists them.
@@ -113,6 +157,16 @@ fn securities(instruments: &Instruments) -> Vec<Security> {
         amount_min: instrument.amount(instrument.quantity_lots_min),
     };
     instruments.all().iter().map(security).collect()
+}
+
+/// The token of an account.
+fn token(tokens: &Tokens, account: &str) -> Option<String> {
+    match tokens {
+        Tokens::Any => Some(account.to_owned()),
+        Tokens::Set { accounts, .. } => {
+            accounts.iter().find(|(_, owner)| *owner == account).map(|(token, _)| token.clone())
+        }
+    }
 }
 
 /// The account of a Logon: by its password, which is the token, or by its signature with it.

@@ -5,6 +5,7 @@ mod market;
 mod number;
 mod orders;
 mod pending;
+mod recover;
 mod report;
 mod request;
 mod requests;
@@ -14,13 +15,15 @@ mod status;
 use crate::link::put_frame;
 use fix::dictionary::Dictionary;
 use fix::encode::Body;
-use fix::message::{Message, split};
+use fix::message::Message;
 use fix::session::{End, Event, Now, Role, Session, Settings};
-use fix::store::{FileStore, Store};
+use fix::store::FileStore;
 pub(crate) use market::securities::Securities;
 pub use market::securities::Security;
 use market::state::Market;
 use orders::Orders;
+pub use recover::PastReport;
+use recover::{Recovery, Remembered};
 use request::{Problem, Request};
 pub(crate) use state::Desk;
 use std::collections::VecDeque;
@@ -32,37 +35,54 @@ use wire::reader::{Message as Frame, MessageReader};
 use wire::reply::decode_reply;
 use wire::request::{MassCancel, encode_authenticate, encode_mass_cancel};
 
+/// The parts that all sessions share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub dictionary: Arc<Dictionary>,
+    pub securities: Arc<Securities>,
+    /// Whether the exchange has a journal.
+    pub has_journal: bool,
+}
+
 impl Desk {
     /// The session of `account` between `ours` and `theirs`, with its store in `path`. Orders come
     /// back from the reports that the store still has.
     pub fn open(
         account: &str,
         (ours, theirs): (&str, &str),
-        (dictionary, securities): (Arc<Dictionary>, Arc<Securities>),
+        shared: &Shared,
         path: &Path,
     ) -> io::Result<Desk> {
-        let mut store = FileStore::open(path)?;
-        let mut orders = Orders::default();
-        let mut fields = Vec::new();
-        store.read(1..=u64::MAX, &mut |_, bytes| {
-            if split(bytes, |tag| dictionary.data_of(tag), &mut fields).is_ok() {
-                report::remember(&mut orders, &securities, Message::new(bytes, &fields));
-            }
-        })?;
+        let Shared { dictionary, securities, has_journal } = shared.clone();
+        let (orders, recovery) = (Orders::default(), Recovery::default());
+        let mut remembered = Remembered { securities: &securities, orders, recovery };
+        let data_of = |tag| dictionary.data_of(tag);
+        let store = FileStore::open_with(path, &mut |kept| remembered.take(kept, data_of))?;
+        let Remembered { orders, recovery, .. } = remembered;
         let settings = Settings::new(Role::Acceptor, ours, theirs);
         Ok(Desk {
             account: account.to_owned(),
             session: Session::new(settings, dictionary, store),
-            orders,
             pending: VecDeque::new(),
             message: Default::default(),
             executions: 0,
+            highest: recovery.highest(),
+            recovery: recovery.is_needed(&orders).then(|| Box::new(recovery)),
+            orders,
+            notes: has_journal,
+            note: Vec::new(),
+            happened_ns: None,
             securities,
             market: Market::default(),
             to_client: Vec::new(),
             to_exchange: Vec::new(),
             cancels_on_disconnect: false,
         })
+    }
+
+    /// Whether it may lack reports of the exchange's journal.
+    pub fn may_lack_reports(&self) -> bool {
+        self.recovery.is_some()
     }
 
     /// A client has connected.

@@ -28,6 +28,8 @@ pub(super) struct Order {
     pub leaves: Decimal,
     /// OrdStatus (39).
     pub status: char,
+    /// It was a stop, whose price was reached.
+    pub is_triggered: bool,
 }
 
 impl Order {
@@ -44,6 +46,7 @@ impl Order {
             traded: TradedAmount::default(),
             leaves,
             status: '0',
+            is_triggered: false,
         }
     }
 
@@ -88,6 +91,16 @@ impl Orders {
     /// Adds an order, in place of an ended one with the same id.
     pub fn insert(&mut self, id: ClientId, order: Order) {
         self.by_id.insert(id, KnownOrder { order, end: 0 });
+    }
+
+    /// Forgets an order.
+    pub fn remove(&mut self, id: &ClientId) {
+        self.by_id.remove(id);
+    }
+
+    /// The ids of the orders that have not ended.
+    pub fn open(&self) -> impl Iterator<Item = &ClientId> {
+        self.by_id.iter().filter(|(_, known)| !known.order.has_ended()).map(|(id, _)| id)
     }
 
     /// Gives an order another id.

@@ -25,6 +25,8 @@ pub(super) enum RequestKind {
     /// With MassCancelRequestType (530).
     MassCancel(char),
     Status(Box<Question>),
+    /// Takes the order's reports; the client does not know of it.
+    Take,
 }
 
 /// The fields of a status request that its answer repeats.

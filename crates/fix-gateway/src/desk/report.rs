@@ -1,13 +1,12 @@
 //! From the exchange's replies to reports of FIX.
 
-use super::market::securities::Securities;
 use super::number::{TradedAmount, plus, put_decimal};
-use super::orders::{Order, Orders};
+use super::orders::Order;
 use super::pending::{PendingRequest, RequestKind};
+use super::recover::TRIGGERED;
 use super::state::Desk;
 use super::status::{Standing, ended_code};
 use fix::encode::{Body, put_number};
-use fix::message::Message;
 use fix::session::Now;
 use std::io;
 use wire::OrderId;
@@ -62,7 +61,7 @@ impl ExecId {
 }
 
 /// OrderID (37).
-fn put_order_id(body: &mut Body<'_>, order_id: Option<OrderId>) {
+pub(super) fn put_order_id(body: &mut Body<'_>, order_id: Option<OrderId>) {
     match order_id {
         Some(order_id) => body.bytes(37, &order_id.text()),
         None => body.text(37, "NONE"),
@@ -73,50 +72,6 @@ pub(super) fn side_code(side: Side) -> char {
     match side {
         Side::Buy => '1',
         Side::Sell => '2',
-    }
-}
-
-/// Takes an order's state from a report that was sent in an earlier life of the process.
-pub(super) fn remember(orders: &mut Orders, securities: &Securities, report: Message<'_>) {
-    if report.msg_type() != b"8" || report.get(39) == Some(b"8") {
-        return;
-    }
-    let decimal = |tag| report.text(tag).and_then(|text| Decimal::parse(text).ok());
-    let id = |tag| report.text(tag).and_then(|text| ClientId::new(text).ok());
-    let character = |tag| report.text(tag).and_then(|text| text.chars().next());
-    let (Some(id), Some(status), Some(leaves)) = (id(11), character(39), decimal(151)) else {
-        return;
-    };
-    // A cancel's report has the request's id in 11.
-    let original = report.text(41).and_then(|text| ClientId::new(text).ok());
-    let id = match (original, report.get(150)) {
-        (Some(original), Some(b"5")) => {
-            orders.rename(&original, id);
-            id
-        }
-        (Some(original), _) => original,
-        (None, _) => id,
-    };
-    let traded = TradedAmount {
-        amount: decimal(14).unwrap_or_default(),
-        average: decimal(6).unwrap_or_default(),
-    };
-    let order = Order {
-        symbol: securities.name(report.text(55).unwrap_or_default()),
-        side: if report.get(54) == Some(b"2") { Side::Sell } else { Side::Buy },
-        kind: character(40),
-        quantity: decimal(38),
-        price: decimal(44),
-        stop: decimal(99),
-        order_id: report.text(37).and_then(OrderId::parse),
-        traded,
-        leaves,
-        status,
-    };
-    let has_ended = order.has_ended();
-    orders.insert(id, order);
-    if has_ended {
-        orders.ended(id);
     }
 }
 
@@ -141,8 +96,11 @@ impl Desk {
             Reply::Amended(amended) => self.amended(amended, now),
             Reply::Rejected(rejected) => self.rejected(rejected, now),
             Reply::Triggered(triggered) => {
+                if let Some(order) = self.orders.get_mut(&triggered.client_id) {
+                    order.is_triggered = true;
+                }
                 self.execution(&triggered.client_id, ExecType::Restated, now, |body| {
-                    body.number(378, 99).text(58, "triggered");
+                    body.number(378, 99).text(58, TRIGGERED);
                 })
             }
             Reply::Decremented(prevented) => {
@@ -182,6 +140,7 @@ impl Desk {
         seen: &OrderFields<'_>,
         now: Now,
     ) -> io::Result<()> {
+        self.highest = self.highest.max(Some(order_id));
         match self.orders.get_mut(id) {
             Some(order) => {
                 order.order_id = Some(order_id);
@@ -234,7 +193,10 @@ impl Desk {
         self.execution(&id, ExecType::Trade, now, |body| {
             put_decimal(body, 32, Some(fill.amount));
             put_decimal(body, 31, Some(fill.price));
-            body.number(527, fill.trade_id.unsigned_abs());
+            // One that is made anew has none.
+            if fill.trade_id != 0 {
+                body.number(527, fill.trade_id.unsigned_abs());
+            }
         })
     }
 
@@ -297,45 +259,44 @@ impl Desk {
         let Some(pending) = self.take_pending(|pending| pending.target == id) else {
             return Ok(());
         };
+        self.refused(&pending, &rejected.reason, now)
+    }
+
+    /// Reports that the exchange rejects a request.
+    fn refused(&mut self, pending: &PendingRequest, reason: &str, now: Now) -> io::Result<()> {
+        let id = pending.target;
         match &pending.kind {
             RequestKind::New => {
                 let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
                 (order.status, order.leaves) = ('8', Decimal::ZERO);
                 self.orders.ended(id);
                 self.execution(&id, ExecType::Rejected, now, |body| {
-                    body.number(103, 99).text(58, &rejected.reason);
+                    body.number(103, 99).text(58, reason);
                 })
             }
             RequestKind::Cancel | RequestKind::Replace => {
-                self.order_cancel_reject(&pending, &rejected.reason, now)
+                self.order_cancel_reject(pending, reason, now)
             }
-            RequestKind::MassCancel(_) => {
-                self.mass_cancel_report(&pending, Err(&rejected.reason), now)
-            }
+            RequestKind::MassCancel(_) => self.mass_cancel_report(pending, Err(reason), now),
             RequestKind::Status(question) => {
-                let standing = Standing::Unknown { reason: &rejected.reason };
+                let standing = Standing::Unknown { reason };
                 self.answer_status(&id, question, standing, now)
             }
+            RequestKind::Take => Ok(()),
         }
     }
 
-    /// An error that names no request: the exchange answers in order, so it is about the oldest.
+    /// An error that names no request: the exchange answers in order, so it is about the oldest,
+    /// which gets no other reply.
     fn error(&mut self, reason: &str, now: Now) -> io::Result<()> {
-        let Some(oldest) = self.pending.front() else { return Ok(()) };
-        let msg_type = match &oldest.kind {
-            RequestKind::New => "D",
-            RequestKind::Cancel => "F",
-            RequestKind::Replace => "G",
-            RequestKind::MassCancel(_) => "q",
-            // No other reply comes.
-            RequestKind::Status(_) => {
-                self.pending.pop_front();
-                "H"
-            }
-        };
-        self.send("j", now, |body| {
-            body.text(372, msg_type).number(380, 0).text(58, reason);
-        })
+        let Some(oldest) = self.pending.pop_front() else { return Ok(()) };
+        match oldest.kind {
+            // The order may well be known.
+            RequestKind::Status(_) => self.send("j", now, |body| {
+                body.text(372, "H").number(380, 0).text(58, reason);
+            }),
+            _ => self.refused(&oldest, reason, now),
+        }
     }
 
     pub(super) fn order_cancel_reject(
@@ -401,6 +362,7 @@ impl Desk {
         more: impl FnOnce(&mut Body<'_>),
     ) -> io::Result<()> {
         let exec_id = self.exec_id(now);
+        let time_ns = self.happened_ns.unwrap_or(now.utc_ns);
         let Desk { orders, session, account, to_client, .. } = self;
         let Some(order) = orders.get(id) else { return Ok(()) };
         let fill = |body: &mut Body<'_>| {
@@ -420,7 +382,7 @@ impl Desk {
             put_decimal(body, 151, Some(order.leaves));
             put_decimal(body, 14, Some(order.traded.amount));
             put_decimal(body, 6, Some(order.traded.average));
-            body.time(60, now.utc_ns);
+            body.time(60, time_ns);
             more(body);
         };
         session.send("8", now, to_client, fill).map(drop)

@@ -75,8 +75,12 @@ impl Desk {
             traded: Default::default(),
             leaves: create.amount,
             status: 'A',
+            is_triggered: false,
         };
         self.orders.insert(id, order);
+        if self.notes {
+            self.note(&id)?;
+        }
         put_frame(&mut self.to_exchange, |out| encode_create_order(out, &create));
         self.wait_for(RequestKind::New, id, id);
         Ok(())

@@ -4,11 +4,13 @@ use super::market::securities::Securities;
 use super::market::state::Market;
 use super::orders::Orders;
 use super::pending::PendingRequest;
+use super::recover::Recovery;
 use fix::message::Field;
 use fix::session::Session;
 use fix::store::FileStore;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use wire::OrderId;
 
 /// One FIX session without its sockets.
 pub(crate) struct Desk {
@@ -21,6 +23,16 @@ pub(crate) struct Desk {
     /// Makes ExecID unique within a millisecond.
     pub(super) executions: u64,
     pub(super) securities: Arc<Securities>,
+    /// Until the session has the reports that it lacked at the start.
+    pub(super) recovery: Option<Box<Recovery>>,
+    /// Whether orders are noted before the exchange gets them: if that has a journal.
+    pub(super) notes: bool,
+    /// A note.
+    pub(super) note: Vec<u8>,
+    /// The highest id of the orders that the session has had.
+    pub(super) highest: Option<OrderId>,
+    /// When a report was caused that is made anew; `None`: now.
+    pub(super) happened_ns: Option<u64>,
     /// The market data that the client follows.
     pub market: Market,
     /// Waits for the client.

@@ -47,7 +47,8 @@ impl Desk {
         now: Now,
     ) -> io::Result<()> {
         let is_it = |pending: &PendingRequest| {
-            matches!(pending.kind, RequestKind::Status(_)) && pending.target == *id
+            matches!(pending.kind, RequestKind::Status(_) | RequestKind::Take)
+                && pending.target == *id
         };
         match self.take_pending(is_it) {
             Some(PendingRequest { kind: RequestKind::Status(question), .. }) => {

@@ -27,9 +27,10 @@ impl Ends {
         let dictionary = Arc::new(Dictionary::tickpath());
         let tick = Decimal::new(1, 2).unwrap();
         let security = Security { symbol: SYMBOL.into(), tick, lot: tick, amount_min: tick };
-        let shared = (Arc::clone(&dictionary), Arc::new(Securities::new(vec![security])));
+        let securities = Arc::new(Securities::new(vec![security]));
+        let shared = Shared { dictionary: Arc::clone(&dictionary), securities, has_journal: true };
         let path = folder.path().join("store");
-        let desk = Desk::open("fund", ("TICKPATH", "FUND"), shared, &path).unwrap();
+        let desk = Desk::open("fund", ("TICKPATH", "FUND"), &shared, &path).unwrap();
         let settings = Settings::new(Role::Initiator, "FUND", "TICKPATH");
         let client = Session::new(settings, dictionary, MemoryStore::default());
         let reader = MessageReader::new(Side::Client, FrameLimits::default());

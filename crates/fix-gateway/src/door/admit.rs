@@ -2,15 +2,12 @@
 
 use super::links::User;
 use super::seat::{Client, OrdersLink, Seat};
-use super::{COMP_ID_BYTES_MAX, Desk, Door, LOGON_BYTES_MAX, Login, Owner, SESSIONS_MAX};
+use super::{COMP_ID_BYTES_MAX, Door, LOGON_BYTES_MAX, Login, Owner};
 use crate::link::{Link, Purpose};
+use crate::sessions::{SESSIONS_MAX, file_name};
 use fix::session::{Logon, logon_of};
 use std::io;
-use std::sync::Arc;
 use transport::{StreamId, StreamRead};
-
-/// The longest name of a store's file, without the ending of one that is written anew.
-const FILE_NAME_BYTES_MAX: usize = 240;
 
 impl Door {
     pub(super) fn read_logon(&mut self, id: StreamId) {
@@ -66,7 +63,7 @@ impl Door {
 
     fn authentic(&self, logon: &Logon) -> Option<Login> {
         let is_name = (1..=COMP_ID_BYTES_MAX).contains(&logon.sender.len());
-        if logon.target != self.settings.comp_id || !is_name {
+        if logon.target != self.settings.sessions.comp_id() || !is_name {
             return None;
         }
         (self.settings.login)(logon)
@@ -78,17 +75,36 @@ impl Door {
         if let Some(at) = self.by_name.get(&name) {
             return Ok(*at);
         }
-        if self.seats.len() >= SESSIONS_MAX || name.len() > FILE_NAME_BYTES_MAX {
-            let why = format!("{name}: more than {SESSIONS_MAX} sessions, or too long a name");
+        if self.seats.len() >= SESSIONS_MAX {
+            let why = format!("{name}: more than {SESSIONS_MAX} sessions");
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, why));
         }
-        let path = self.settings.store.join(&name);
-        let names = (self.settings.comp_id.as_str(), logon.sender.as_str());
-        let shared = (Arc::clone(&self.dictionary), Arc::clone(&self.securities));
-        let desk = Desk::open(&login.account, names, shared, &path)?;
+        let desk = self.settings.sessions.desk(&login.account, &logon.sender)?;
         self.seats.push(Seat::new(desk));
         self.by_name.insert(name, self.seats.len() - 1);
         Ok(self.seats.len() - 1)
+    }
+
+    /// Takes over the sessions that may get reports before their clients log on: connections to the
+    /// exchange keep those reports. Without a token an account can't log on, and gets none.
+    pub(super) fn seat_stored(&mut self) {
+        for mut stored in std::mem::take(&mut self.settings.sessions.stored) {
+            let token = (self.settings.token)(&stored.account);
+            let at = self.seats.len();
+            let has_orders = stored.desk.has_open_orders();
+            if has_orders && token.is_some() {
+                stored.desk.take_orders();
+            }
+            let mut seat = Seat::new(stored.desk);
+            if let Some(token) = token.filter(|_| has_orders) {
+                let link = Link::new(&token, Purpose::AbsentOrders);
+                let place = self.links.open(User::Orders(at));
+                seat.link = Some(OrdersLink { place, link });
+                seat.token = token;
+            }
+            self.seats.push(seat);
+            self.by_name.insert(stored.name, at);
+        }
     }
 
     /// A client waits for the seat until the exchange has logged the session on. A connection to
@@ -136,33 +152,5 @@ impl Door {
         self.counts.logons += 1;
         let outcome = seat.desk.connected(now).and_then(|()| seat.desk.client(&waiting.bytes, now));
         self.settle(at, outcome);
-    }
-}
-
-/// The file of a session's store. Letters and digits stand for themselves.
-fn file_name(account: &str, sender: &str) -> String {
-    let mut name = String::new();
-    for (part, end) in [(account, "@"), (sender, ".fix")] {
-        for byte in part.bytes() {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => name.push(char::from(byte)),
-                _ => name.push_str(&format!("%{byte:02x}")),
-            }
-        }
-        name.push_str(end);
-    }
-    name
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Otherwise a CompID could name any file, or another account's.
-    #[test]
-    fn names_of_files_are_one_to_one_and_stay_in_their_folder() {
-        assert_eq!(file_name("fund_1", "DESK"), "fund_1@DESK.fix");
-        assert_eq!(file_name("../../etc", "a/b"), "%2e%2e%2f%2e%2e%2fetc@a%2fb.fix");
-        assert_ne!(file_name("a@b", "c"), file_name("a", "b@c"));
     }
 }

@@ -12,7 +12,7 @@ mod inside;
 mod links;
 mod seat;
 
-use crate::desk::{Desk, Securities, Security};
+use crate::sessions::Sessions;
 use clock::Clock;
 use fix::dictionary::Dictionary;
 use fix::session::{Logon, Now};
@@ -21,14 +21,11 @@ use seat::Seat;
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use transport::{Ready, StreamId, StreamRead, Streams};
 
 /// The longest Logon, with the bytes that may follow it in the same reads.
 pub(crate) const LOGON_BYTES_MAX: usize = 16 * 1024;
-/// Sessions, connected or not. Another Logon is rejected.
-pub(crate) const SESSIONS_MAX: usize = 1024;
 /// The longest CompID of a client, in bytes.
 pub(crate) const COMP_ID_BYTES_MAX: usize = 32;
 
@@ -47,19 +44,20 @@ pub struct Login {
 /// Finds the account of a Logon; `None` if it is not authentic.
 pub type FindLogin = dyn Fn(&Logon) -> Option<Login> + Send;
 
+/// Finds the token of an account; `None` if it has none.
+pub type FindToken = dyn Fn(&str) -> Option<String> + Send;
+
 /// The door's counts, which are there when it has closed.
 pub type SharedCounts = Arc<Mutex<Counts>>;
 
 /// Settings of the door.
 pub struct Settings {
-    /// Our CompID, which a client has as TargetCompID.
-    pub comp_id: String,
-    /// The folder of the message stores; it exists.
-    pub store: PathBuf,
+    /// The sessions of the folder of message stores, which have the reports that they lacked.
+    pub sessions: Sessions,
     /// The account of an authentic Logon.
     pub login: Box<FindLogin>,
-    /// The instruments of the exchange.
-    pub securities: Vec<Security>,
+    /// The token of an account.
+    pub token: Box<FindToken>,
     /// Limits.
     pub limits: Limits,
 }
@@ -145,7 +143,6 @@ pub(crate) struct Door {
     clients: Box<dyn Streams>,
     settings: Settings,
     dictionary: Arc<Dictionary>,
-    securities: Arc<Securities>,
     clock: Clock,
     seats: Vec<Seat>,
     by_name: HashMap<String, usize>,
@@ -161,13 +158,11 @@ pub(crate) struct Door {
 
 impl Door {
     /// For the clients that `clients` accepts.
-    pub fn new(clients: Box<dyn Streams>, mut settings: Settings, clock: Clock) -> Door {
-        let securities = Securities::new(std::mem::take(&mut settings.securities));
-        Door {
+    pub fn new(clients: Box<dyn Streams>, settings: Settings, clock: Clock) -> Door {
+        let mut door = Door {
             clients,
+            dictionary: Arc::clone(&settings.sessions.shared.dictionary),
             settings,
-            dictionary: Arc::new(Dictionary::tickpath()),
-            securities: Arc::new(securities),
             clock,
             seats: Vec::new(),
             by_name: HashMap::new(),
@@ -178,7 +173,9 @@ impl Door {
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             ready: Vec::new(),
             sweep_at_ns: clock.now_ns() + SWEEP_NS,
-        }
+        };
+        door.seat_stored();
+        door
     }
 
     /// Its counts so far.

@@ -5,7 +5,7 @@ use clock::Clock;
 use exchange::{Config, Exchange, Feed, Limits, StartBook, Tokens};
 use fix::session::Proof;
 use fix::store::MemoryStore;
-use fix_gateway::{Counts, Login, Security, SharedCounts};
+use fix_gateway::{Counts, Login, Security, Sessions, SharedCounts};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -111,13 +111,12 @@ impl Drop for Running {
 
 fn settings(store: &Path) -> fix_gateway::Settings {
     fix_gateway::Settings {
-        comp_id: "TICKPATH".to_owned(),
-        store: store.to_owned(),
+        sessions: Sessions::open(store, "TICKPATH", securities(), false).unwrap(),
         login: Box::new(|logon| {
             let account = logon.password.clone().filter(|token| token != "wrong")?;
             Some(Login { token: account.clone(), account })
         }),
-        securities: securities(),
+        token: Box::new(|account| Some(account.to_owned())),
         limits: fix_gateway::Limits { failed_login_ns: 0, ..Default::default() },
     }
 }

@@ -27,6 +27,7 @@ mod fan_out_stranger;
 mod feed_rate;
 mod fix;
 mod fix_kills;
+mod fix_lacking;
 mod fix_trader;
 mod gateway_process;
 mod gateways;

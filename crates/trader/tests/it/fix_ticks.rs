@@ -3,7 +3,7 @@
 use crate::ends::{End, FLOW, Flow, Led, config, follow, plan};
 use clock::Clock;
 use exchange::{Exchange, Feed, Reach};
-use fix_gateway::{Login, Security, SharedCounts};
+use fix_gateway::{Login, Security, Sessions, SharedCounts};
 use plan::process::ticks::{FeedPlan, TickPlan};
 use plan::tables::ticks::FeedDialect;
 use record::progress::Second;
@@ -71,14 +71,14 @@ fn settings(store: &Path) -> fix_gateway::Settings {
         lot: it.lot,
         amount_min: it.lot,
     };
+    let securities = exchange::Instruments::shipped().all().iter().map(security).collect();
     fix_gateway::Settings {
-        comp_id: "TICKPATH".to_owned(),
-        store: store.to_owned(),
+        sessions: Sessions::open(store, "TICKPATH", securities, false).unwrap(),
         login: Box::new(|logon| {
             let account = logon.password.clone()?;
             Some(Login { token: account.clone(), account })
         }),
-        securities: exchange::Instruments::shipped().all().iter().map(security).collect(),
+        token: Box::new(|account| Some(account.to_owned())),
         limits: fix_gateway::Limits::default(),
     }
 }

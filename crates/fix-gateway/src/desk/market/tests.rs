@@ -1,7 +1,7 @@
 //! A desk between a client and the exchange's messages about its market data.
 
 use super::*;
-use crate::desk::{Securities, Security};
+use crate::desk::{Securities, Security, Shared};
 use fix::dictionary::Dictionary;
 use fix::session::{Event, Role, Session, Settings};
 use fix::store::MemoryStore;
@@ -38,9 +38,10 @@ impl Ends {
         let tick = Decimal::new(1, 2).unwrap();
         let symbol = "BTC".into();
         let securities = vec![Security { symbol, tick, lot: tick, amount_min: tick }];
-        let shared = (Arc::clone(&dictionary), Arc::new(Securities::new(securities)));
+        let securities = Arc::new(Securities::new(securities));
+        let shared = Shared { dictionary: Arc::clone(&dictionary), securities, has_journal: false };
         let path = folder.path().join("store");
-        let mut desk = Desk::open("fund", ("TICKPATH", "FUND"), shared, &path).unwrap();
+        let mut desk = Desk::open("fund", ("TICKPATH", "FUND"), &shared, &path).unwrap();
         let settings = Settings::new(Role::Initiator, "FUND", "TICKPATH");
         let mut client = Session::new(settings, dictionary, MemoryStore::default());
         let mut out = Vec::new();

@@ -1,6 +1,7 @@
 //! A session of FIX in which, round after round, the exchange or its client is killed with SIGKILL
 //! after a random byte has passed in either direction. Every report that the exchange has numbered
-//! reaches the client once, in order, and no order enters twice.
+//! reaches the client once, in order, no order enters twice, and every trade of the exchange's
+//! journal is one of these reports.
 
 mod follower;
 mod proxy;
@@ -17,6 +18,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use testing::test_name;
+use wire::reply::{Reply, decode_reply};
+use wire::{ClientId, Decimal};
 
 /// Rounds of `make test`, one for each victim; `scripts/weekly` makes more.
 const ROUNDS: &str = "TICKPATH_FIX_KILL_ROUNDS";
@@ -36,12 +39,23 @@ fn follow(place: &Path, address: &str) -> Child {
         .unwrap()
 }
 
-fn exchange(place: &Path) -> Exchange {
-    Exchange::start_with("synthetic", &place.join("store"), &["--any-token"])
+fn server(place: &Path) -> Exchange {
+    let journal = place.join("journal").display().to_string();
+    let arguments = ["--any-token", "--journal", &journal];
+    Exchange::start_with("synthetic", &place.join("store"), &arguments)
 }
 
-/// The reports in the exchange's store: number, ExecID, and ClOrdID if it acknowledges an order.
-fn numbered(place: &Path) -> Vec<(u64, String, Option<String>)> {
+/// A report of the exchange's store.
+struct Numbered {
+    seq: u64,
+    exec_id: String,
+    /// ClOrdID, if it acknowledges an order.
+    order: Option<String>,
+    /// ClOrdID and LeavesQty, if it is a trade.
+    trade: Option<(String, Decimal)>,
+}
+
+fn numbered(place: &Path) -> Vec<Numbered> {
     let mut store = FileStore::open(&place.join("store/fund@FUND.fix")).unwrap();
     let (mut reports, mut fields) = (Vec::new(), Vec::new());
     let mut take = |seq, bytes: &[u8]| {
@@ -50,11 +64,29 @@ fn numbered(place: &Path) -> Vec<(u64, String, Option<String>)> {
         if message.msg_type() == b"8" {
             let text = |tag| message.text(tag).map(str::to_owned);
             let order = text(11).filter(|_| message.get(150) == Some(b"0"));
-            reports.push((seq, text(17).unwrap(), order));
+            let leaves = || text(151).unwrap().parse().unwrap();
+            let trade = (message.get(150) == Some(b"F")).then(|| (text(11).unwrap(), leaves()));
+            reports.push(Numbered { seq, exec_id: text(17).unwrap(), order, trade });
         }
     };
     store.read(1..=u64::MAX, &mut take).unwrap();
     reports
+}
+
+/// The client's trades in the exchange's journal: client id, and the amount that is open after it.
+fn trades(place: &Path) -> Vec<(String, Decimal)> {
+    let mut trades = Vec::new();
+    let mut wants = |account: &str, _: &ClientId, _| account == "fund";
+    let mut each = |past: &exchange::PastReport<'_>| {
+        let is_fill =
+            past.report.is_some_and(|report| matches!(decode_reply(report), Ok(Reply::Fill(_))));
+        if is_fill {
+            trades.push((past.client_id.as_str().to_owned(), past.open));
+        }
+    };
+    let (journal, instruments) = (place.join("journal"), exchange::Instruments::shipped());
+    exchange::past_reports(&journal, &instruments, &mut wants, &mut each).unwrap();
+    trades
 }
 
 #[test]
@@ -69,7 +101,7 @@ fn each_report_arrives_once_wherever_either_side_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path();
     let mut random = SplitMix64::new(35);
-    let mut server = exchange(place);
+    let mut server = server(place);
     let proxy = Proxy::start(server.ready["fix"].as_str().unwrap());
     let mut client = follow(place, &proxy.address);
     for round in 0..rounds {
@@ -80,7 +112,7 @@ fn each_report_arrives_once_wherever_either_side_is_killed() {
             signal(server.child.id(), rustix::process::Signal::KILL);
             server.child.wait().unwrap();
             proxy.close();
-            server = exchange(place);
+            server = self::server(place);
             proxy.lead_to(server.ready["fix"].as_str().unwrap());
         } else {
             client.kill().unwrap();
@@ -104,7 +136,7 @@ fn each_report_arrives_once_wherever_either_side_is_killed() {
     drop(server);
     let numbered = numbered(place);
     let arrived = follower::logged(&place.join(LOG));
-    let wanted: Vec<_> = numbered.iter().map(|(seq, exec, _)| (*seq, exec.clone())).collect();
+    let wanted: Vec<_> = numbered.iter().map(|it| (it.seq, it.exec_id.clone())).collect();
     let first_difference = wanted.iter().zip(&arrived).position(|(one, other)| one != other);
     let lengths = (wanted.len(), arrived.len());
     assert!(
@@ -112,7 +144,17 @@ fn each_report_arrives_once_wherever_either_side_is_killed() {
         "{lengths:?} reports, of which the first that differs is {first_difference:?}"
     );
     assert!(wanted.len() > rounds as usize, "{} reports in {rounds} rounds", wanted.len());
-    let orders: Vec<&String> = numbered.iter().filter_map(|(_, _, order)| order.as_ref()).collect();
+    let reported: Vec<_> = numbered.iter().filter_map(|it| it.trade.clone()).collect();
+    let trades = trades(place);
+    let first_difference = reported.iter().zip(&trades).position(|(one, other)| one != other);
+    assert!(
+        reported == trades,
+        "{} trades were reported, and the journal has {}: the first that differs is \
+         {first_difference:?}",
+        reported.len(),
+        trades.len()
+    );
+    let orders: Vec<&String> = numbered.iter().filter_map(|it| it.order.as_ref()).collect();
     let once: HashSet<&&String> = orders.iter().collect();
     assert_eq!(once.len(), orders.len(), "an order entered twice");
 }
