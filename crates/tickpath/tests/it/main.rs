@@ -29,6 +29,7 @@ mod fix;
 mod fix_kills;
 mod fix_lacking;
 mod fix_trader;
+mod fix_walks;
 mod gateway_process;
 mod gateways;
 mod guides;
