@@ -36,7 +36,8 @@ fn clients(exchange: &Exchange) -> [Client; 2] {
 /// When it looks again, it looks at the first gateway first.
 const STALL: Duration = Duration::from_millis(150);
 const PERIOD: Duration = Duration::from_millis(200);
-/// A stall is the longest way from a gateway to that thread.
+/// Longer than a stall, which is the longest way from a gateway to that thread. Both orders are
+/// there when it looks, so any hold puts them in order; its length would matter to one under way.
 const STALL_HOLD: Duration = Duration::from_millis(250);
 /// By how much the first order of a race is sent earlier: ten times what a busy machine adds.
 const LEAD: Duration = Duration::from_millis(40);
