@@ -291,8 +291,11 @@ fn run_and_lose(
         let settled: u64 = parts.into_iter().flatten().sum();
         assert_eq!(outage["unanswered"].as_u64(), Some(settled), "{name}: {outage}");
         assert_eq!((load["lost"].as_u64(), load["duplicated"].as_u64()), (Some(0), Some(0)));
-        let longest = &series(&record, name, "order", "response")["pooled"]["max"];
-        assert!(longest.as_u64().unwrap() / 1_000_000 >= silence_ms_min, "{name}: {longest}");
+        // The next exchange rejects what it does not know, and a rejection has no response time. So
+        // the silence may be in none; those that were due while the client looked for it waited.
+        let longest = series(&record, name, "order", "response")["pooled"]["max"].as_u64();
+        let connecting = outage["connecting_ns"].as_u64().unwrap();
+        assert!(longest >= Some(connecting / 10 * 9), "{name}: {longest:?}, {outage}");
     }
     let page = output(&["report", &only_run(&out).display().to_string()]);
     assert!(text(&page.stdout).contains("Lost exchanges"), "{}", text(&page.stdout));
