@@ -88,6 +88,10 @@ fn book(evidence: &Evidence) -> (Verdict, String) {
         return (Verdict::Held, why);
     }
     let (ours, theirs) = (&tick.book_hash, &tick.exchange_book_hash);
+    if theirs.is_empty() && !evidence.result.complete {
+        let why = "the run broke off where the publisher's book is not known";
+        return (Verdict::NotApplicable, why.to_owned());
+    }
     let holds = ours == theirs && !ours.is_empty();
     let why = format!("after message {at} the book is {ours}, the publisher's {theirs}");
     (if holds { Verdict::Held } else { Verdict::Broken }, why)
@@ -135,13 +139,13 @@ mod tests {
     use record::Load;
     use record::tick::Tick;
 
-    fn verdict(change: fn(&mut Load, &mut Tick)) -> (Verdict, String) {
+    fn verdict(change: fn(&mut ClientResult, &mut Tick)) -> (Verdict, String) {
         let hash = || "12ab".to_owned();
         let mut tick = Tick { book_hash: hash(), exchange_book_hash: hash(), ..Tick::default() };
-        let mut load = Load { sent: 10, received: 10, ..Load::default() };
-        change(&mut load, &mut tick);
-        load.tick = vec![tick];
-        let result = ClientResult { load, ..ClientResult::default() };
+        let load = Load { sent: 10, received: 10, ..Load::default() };
+        let mut result = ClientResult { complete: true, load, ..ClientResult::default() };
+        change(&mut result, &mut tick);
+        result.load.tick = vec![tick];
         book(&Evidence {
             kind: Measure::Feed,
             result: &result,
@@ -159,19 +163,24 @@ mod tests {
         assert_eq!(verdict(|_, _| ()).0, Verdict::Held);
         assert_eq!(verdict(|_, tick| tick.book_hash = "12ac".to_owned()).0, Verdict::Broken);
         assert_eq!(verdict(|_, tick| tick.exchange_book_hash.clear()).0, Verdict::Broken);
-        let neither = |_: &mut Load, tick: &mut Tick| {
+        let neither = |_: &mut ClientResult, tick: &mut Tick| {
             tick.book_hash.clear();
             tick.exchange_book_hash.clear();
         };
         assert_eq!(verdict(neither).0, Verdict::Broken, "unknown is not equal");
-        let (lost, why) = verdict(|load, tick| {
-            (load.lost, tick.kernel_drops) = (3, 7);
+        let broke_off = verdict(|result, tick| {
+            result.complete = false;
+            tick.exchange_book_hash.clear();
+        });
+        assert_eq!(broke_off.0, Verdict::NotApplicable);
+        let (lost, why) = verdict(|result, tick| {
+            (result.load.lost, tick.kernel_drops) = (3, 7);
             tick.exchange_book_hash.clear();
         });
         assert_eq!(lost, Verdict::Held);
         assert!(why.contains("3 of 10 messages never") && why.contains("7 dropped"), "{why}");
-        let faulty = verdict(|load, tick| {
-            load.lost = 3;
+        let faulty = verdict(|result, tick| {
+            result.load.lost = 3;
             tick.faults.insert("garbage".to_owned(), 1);
         });
         assert_eq!(faulty.0, Verdict::Broken);
