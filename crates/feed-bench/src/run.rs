@@ -117,8 +117,7 @@ fn measure(
     let receiver = receive(plan, clock)?;
     let to = receiver.local_addr().map_err(FeedBenchError::Receive)?;
     let extent = Extent::of(plan, feed);
-    let course = Course::default();
-    let course = &course;
+    let course = &Course::default();
     let mut end = BookEnd {
         receiver,
         follower: feed.follower(),

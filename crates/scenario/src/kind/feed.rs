@@ -61,7 +61,7 @@ fn recorded(evidence: &Evidence) -> (Verdict, String) {
         "{datagrams} datagrams in the book; the log has {} latencies, with those of lost ones",
         evidence.recorded
     );
-    (if evidence.recorded > datagrams { Verdict::Held } else { Verdict::Broken }, why)
+    (rules::held_if(evidence.recorded > datagrams), why)
 }
 
 /// A book that had every message is the publisher's. A lost one is a result: its figures hold the
@@ -94,7 +94,7 @@ fn book(evidence: &Evidence) -> (Verdict, String) {
     }
     let holds = ours == theirs && !ours.is_empty();
     let why = format!("after message {at} the book is {ours}, the publisher's {theirs}");
-    (if holds { Verdict::Held } else { Verdict::Broken }, why)
+    (rules::held_if(holds), why)
 }
 
 /// The plan of both ends.

@@ -6,7 +6,7 @@ use record::Verdict;
 use record::between::Between;
 use record::text::{counted, counted_as};
 
-fn held_if(holds: bool) -> Verdict {
+pub(crate) fn held_if(holds: bool) -> Verdict {
     if holds { Verdict::Held } else { Verdict::Broken }
 }
 

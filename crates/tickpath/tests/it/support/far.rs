@@ -1,9 +1,9 @@
 //! A way between a trader and the exchange that takes planted times: a relay for the trader's
 //! connection and for the datagrams of its feed, so that `tickpath trade` runs over it as it is.
 //!
-//! An exchange's flow has one client, which starts it and is told of its end. Here several traders
-//! follow one flow: each way keeps its trader's request to start it, so that the test starts the
-//! flow when all of them wait for it.
+//! One client of an exchange starts its flow, and learns when it ends. Here several traders follow
+//! one flow: each way keeps its trader's request to start it, so that the test starts the flow when
+//! all of them wait for it.
 
 use std::cell::OnceCell;
 use std::io::{Read, Write};
