@@ -160,9 +160,9 @@ impl<'a> Site<'a> {
         self.heal(member, round.fault, halted);
         self.wait_for_more(load, "acknowledgements after a fault");
         let healthy = (member + 1) % MEMBERS;
-        let records = self.find("records", |site| site.cluster.records(healthy));
+        let records = self.find("records", |site| site.cluster.records_bytes(healthy));
         self.find("the records of the others at a member", |site| {
-            site.cluster.records(member).filter(|own| *own >= records)
+            site.cluster.records_bytes(member).filter(|own| *own >= records)
         });
     }
 

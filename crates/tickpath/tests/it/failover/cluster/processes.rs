@@ -219,28 +219,31 @@ impl Cluster {
         })
     }
 
-    /// Copies the member's copy into a new directory, as an operator would; `None` if a file went
-    /// meanwhile.
-    fn take_copy(&self, member: usize, name: &str) -> Option<PathBuf> {
-        let to = self.place.join(name);
-        let _ = std::fs::remove_dir_all(&to);
-        let from = self.homes[member].directory.join("copy");
-        let done = Command::new("cp").arg("-a").args([&from, &to]).output().unwrap();
-        done.status.success().then_some(to)
+    fn copy_of(&self, member: usize) -> PathBuf {
+        self.homes[member].directory.join("copy")
     }
 
-    /// How many records a member's copy has; `None` if it was copied while it grew.
-    pub fn records(&self, member: usize) -> Option<u64> {
-        let copy = self.take_copy(member, &format!("looked{member}"))?;
-        Some(journal::replay(&copy).ok()?.next_sequence)
+    /// The bytes of all records that a member's copy has so far; `None` if it has not begun.
+    pub fn records_bytes(&self, member: usize) -> Option<usize> {
+        let (records, ..) = contents(&self.copy_of(member))?;
+        Some(records.len())
     }
 
-    /// Copies of these members' copies, if they are equal. Returns the first one's.
+    /// Copies the first one's copy into a new directory, as an operator would, if those of all
+    /// these members are equal.
     pub fn if_equal(&self, members: &[usize]) -> Option<PathBuf> {
-        let taken = |member: &usize| self.take_copy(*member, &format!("taken{member}"));
-        let copies = members.iter().map(taken).collect::<Option<Vec<PathBuf>>>()?;
-        let found: Vec<_> = copies.iter().map(|copy| contents(copy)).collect();
-        found.iter().all(|one| one.is_some() && *one == found[0]).then(|| copies[0].clone())
+        let found = contents(&self.copy_of(members[0]))?;
+        let is_equal = |member: &usize| contents(&self.copy_of(*member)).as_ref() == Some(&found);
+        if !members.iter().all(is_equal) {
+            return None;
+        }
+        let to = self.place.join("taken");
+        let _ = std::fs::remove_dir_all(&to);
+        // A segment is a quarter of a gigabyte from the start: nothing but what was written.
+        let mut copy = Command::new("cp");
+        copy.args(["-a", "--sparse=always"]).args([&self.copy_of(members[0]), &to]);
+        let is_whole = copy.output().unwrap().status.success() && contents(&to) == Some(found);
+        is_whole.then_some(to)
     }
 
     /// Everything that all of them said on stderr.
@@ -266,13 +269,11 @@ impl Drop for Cluster {
     }
 }
 
-/// All records of a copy, its register and its terms; `None` if it was copied while it grew.
+/// All records of a copy, its register and its terms. It is read where it is: it may grow.
 fn contents(copy: &Path) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
-    let end = journal::replay(copy).ok()?.next_sequence;
     let (mut tail, mut records) = (journal::Tail::open(copy, 0).ok()?, Vec::new());
-    while tail.next_sequence() < end {
-        tail.read(end, 4096, &mut records).ok()?;
-    }
+    // Until the one that is not complete yet.
+    while tail.read(u64::MAX, 1, &mut records).is_ok() {}
     let file = |name| std::fs::read(copy.join(name)).ok();
     Some((records, file("register")?, file("terms")?))
 }
