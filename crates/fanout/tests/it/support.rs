@@ -4,12 +4,14 @@ pub use clock::Clock;
 use fanout::register::member::{Answer, Member};
 pub use fanout::replicate::{Counts, FanOutError, Replicator, Settings, Tunnel};
 pub use plan::tables::fan_out::SendOrder;
+use std::io::ErrorKind;
 pub use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 pub use std::sync::Arc;
 pub use std::sync::atomic::{AtomicBool, Ordering};
 pub use std::sync::mpsc;
 pub use std::thread::JoinHandle;
 pub use std::time::Duration;
+use std::time::Instant;
 
 /// How long a datagram may take on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -102,8 +104,18 @@ pub fn socket() -> (UdpSocket, SocketAddrV4) {
     socket_at(ANY)
 }
 
-pub fn socket_at(any: SocketAddrV4) -> (UdpSocket, SocketAddrV4) {
-    let socket = UdpSocket::bind(any).unwrap();
+/// A port that a socket of this test has just left may be taken for a moment: another test that
+/// starts a process has copies of all sockets in it until that one runs its program.
+pub fn socket_at(at: SocketAddrV4) -> (UdpSocket, SocketAddrV4) {
+    let deadline = Instant::now() + PATIENCE;
+    let socket = loop {
+        match UdpSocket::bind(at) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            bound => break bound.unwrap(),
+        }
+    };
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let address = v4(socket.local_addr().unwrap());
     (socket, address)
@@ -115,7 +127,7 @@ pub fn receive(socket: &UdpSocket) -> Vec<u8> {
     loop {
         match socket.recv(&mut bytes) {
             Ok(length) => return bytes[..length].to_vec(),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => panic!("{error}"),
         }
     }
