@@ -386,6 +386,13 @@ fn ticks_are_said_as_they_can_be() {
     );
     refused(
         "tick-to-trade",
+        &["feed.datagram_bytes=1473", "exchange.backend=af_xdp", "network=veth"],
+        expect![
+            "feed.datagram_bytes = 1473: a datagram below the kernel is one frame, without fragments: over veth use at most 1472 bytes"
+        ],
+    );
+    refused(
+        "tick-to-trade",
         &["strategy.every=0"],
         expect!["strategy.every = 0: an order for every n-th tick, n from 1 to 1000000000"],
     );
@@ -402,6 +409,8 @@ fn ticks_are_said_as_they_can_be() {
         ],
     );
     set("tick-to-trade", &["exchange.start=false", "flow.instrument=ETH_USDT"]).unwrap();
+    // A replicator that runs already has the interface of its host.
+    set("fan-out-hosts", &["exchange.backend=xdp"]).unwrap();
     refused(
         "tick-to-trade",
         &["exchange.book=/data/day.dbn"],

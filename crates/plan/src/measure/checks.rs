@@ -14,6 +14,9 @@ use host::placement::Cores;
 use record::measure::Measure;
 use std::ops::RangeInclusive;
 
+/// The longest datagram that one frame of a veth carries, bytes: an MTU of 1500 without headers.
+const FRAME_BYTES_MAX: u64 = 1472;
+
 /// The path of a subject's key.
 pub(crate) fn key_of(subject: &Subject, key: &str) -> String {
     format!("subject.{}.{key}", subject.name)
@@ -150,14 +153,40 @@ fn takes_messages(scenario: &Scenario, key: &str, name: &str) -> Result<(), OutO
     let carries = matches!(scenario.kind, Measure::Orders | Measure::Ticks | Measure::Network);
     let why = "it carries orders, ticks, and requests of network scenarios: take another backend";
     require(carries, key, name, why)?;
-    let has_interface = !scenario.exchange.start || scenario.network == Network::Veth;
-    let why =
-        format!("{name} takes the queues of an interface, which loopback lacks: use \"veth\"");
-    require(has_interface, "network", "loopback", why)?;
+    interface(scenario, name)?;
     let connections = scenario.load.connections;
     let why = "{}: below the kernel every connection is looked at in turn; take fewer, or another \
                backend";
     within("load.connections", connections, 1..=BELOW_CONNECTIONS_MAX, why)
+}
+
+/// Checks that a backend, or a replicator's way, that goes past the kernel's sockets has an
+/// interface to take. The network of an exchange that runs already is not ours to judge.
+pub(crate) fn interface(scenario: &Scenario, name: &str) -> Result<(), OutOfRange> {
+    let has_interface = !backend::needs_net_admin(name)
+        || !scenario.exchange.start
+        || scenario.network == Network::Veth;
+    let why =
+        format!("{name} takes the queues of an interface, which loopback lacks: use \"veth\"");
+    require(has_interface, "network", "loopback", why)
+}
+
+/// Checks that a datagram of a stack below the kernel fits into one frame of a veth. Other cards
+/// may have another MTU: there the first one that is sent fails. `otherwise` follows the advice to
+/// shorten it.
+pub(crate) fn one_frame(
+    scenario: &Scenario,
+    backends: &[&str],
+    (key, bytes): (&str, u64),
+    otherwise: &str,
+) -> Result<(), OutOfRange> {
+    let is_below = backends.iter().any(|name| backend::is_below(name));
+    let fits = bytes <= FRAME_BYTES_MAX || !is_below || scenario.network != Network::Veth;
+    let why = format!(
+        "a datagram below the kernel is one frame, without fragments: over veth use at most \
+         {FRAME_BYTES_MAX} bytes{otherwise}"
+    );
+    require(fits, key, bytes, why)
 }
 
 /// Whether an end of the scenario is below the kernel.

@@ -12,7 +12,6 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::fan_out::{FanOut as Table, SendOrder};
 use crate::tables::load::{Model, check_plain};
 use crate::tables::subject::Subject;
-use crate::tables::ticks::Network;
 
 /// The kind.
 pub(crate) struct FanOut;
@@ -22,10 +21,7 @@ fn check_replicator(key: &str, name: &str, scenario: &Scenario) -> Result<(), Ou
     let why =
         "a replicator copies by spin or block (sockets), af_xdp, af_xdp_in_place, dpdk or xdp";
     require(backend::replicator(name).is_ok(), key, name, why)?;
-    let has_interface = backend::is_plain(name) || scenario.network == Network::Veth;
-    let why =
-        format!("{name} takes the frames of an interface, which loopback lacks: use \"veth\"");
-    require(has_interface, "network", "loopback", why)
+    checks::interface(scenario, name)
 }
 
 /// Checks that a chosen queue is one of a replicator over AF_XDP. Others beside it have none.

@@ -8,27 +8,18 @@ use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
-use crate::tables::ticks::Network;
 
 /// The kind.
 pub(crate) struct Feed;
-
-/// The longest datagram of a stack below the kernel, over veth: one frame.
-const FRAME_BYTES_MAX: usize = 1472;
 
 /// Checks that the backend spins and takes datagrams, over this network and of this length.
 fn check_backend(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> {
     let (key, name) = (key_of(subject, "backend"), &subject.backend);
     let takes = backend::spins(name) && backend::takes_datagrams(name);
     require(takes, &key, name, "the book's thread does nothing else: spin, af_xdp or dpdk")?;
-    let is_below = backend::is_below(name);
-    let why =
-        format!("{name} takes the queues of an interface, which loopback lacks: use \"veth\"");
-    let has_interface = !is_below || scenario.network == Network::Veth;
-    require(has_interface, "network", "loopback", why)?;
-    let bytes = scenario.feed.datagram_bytes;
-    let why = format!("a datagram over {name} is one frame: use at most {FRAME_BYTES_MAX}");
-    require(!is_below || bytes <= FRAME_BYTES_MAX, "feed.datagram_bytes", bytes, why)
+    checks::interface(scenario, name)?;
+    let bytes = scenario.feed.datagram_bytes as u64;
+    checks::one_frame(scenario, &[name], ("feed.datagram_bytes", bytes), "")
 }
 
 impl Measurement for Feed {

@@ -1,7 +1,6 @@
 //! `network`: requests and replies of fixed lengths, over TCP or UDP. Four placements of threads
 //! and of the network interface's interrupts show what it costs to cross sockets.
 
-use crate::backend;
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::range::{OutOfRange, require, within};
@@ -13,18 +12,14 @@ use crate::tables::network::{
     STAMPED_BYTES, TWO_CLOCKS_MESSAGES_MAX,
 };
 use crate::tables::subject::Subject;
-use crate::tables::ticks::Network::Loopback;
 
 /// The kind.
 pub(crate) struct Network;
 
-/// Checks that a datagram of a stack below the kernel fits into one frame of a veth. Other cards
-/// may have another MTU: there the first one that is sent fails.
+/// Checks that a request and its reply fit into one frame each, where they have to.
 fn one_frame(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> {
     let request = &scenario.request;
-    let backends = [&scenario.exchange.backend, &subject.backend];
-    let is_below = backends.iter().any(|name| backend::is_below(name));
-    if !is_below || request.protocol == Protocol::Tcp || scenario.network == Loopback {
+    if request.protocol == Protocol::Tcp {
         return Ok(());
     }
     let lengths = request.message_bytes(subject.message_bytes);
@@ -33,9 +28,8 @@ fn one_frame(scenario: &Scenario, subject: &Subject) -> Result<(), OutOfRange> {
         0 => "request.bytes".to_owned(),
         _ => key_of(subject, "message_bytes"),
     };
-    let why = "a datagram below the kernel is one frame, without fragments: over veth use at most \
-               1472 bytes, or request.protocol=tcp";
-    require(request.packets(longest) == 1, &key, longest, why)
+    let backends = [scenario.exchange.backend.as_str(), &subject.backend];
+    checks::one_frame(scenario, &backends, (&key, longest), ", or request.protocol=tcp")
 }
 
 impl Measurement for Network {

@@ -117,6 +117,11 @@ impl Measurement for Ticks {
              or exchange.backend=spin"
         );
         require(stamps, "load.stamp_every", every, why)?;
+        if subject.feed == FeedDialect::Sbe {
+            let backends = [name.as_str(), &subject.backend];
+            let bytes = scenario.feed.datagram_bytes as u64;
+            checks::one_frame(scenario, &backends, ("feed.datagram_bytes", bytes), "")?;
+        }
         check_prices(scenario, subject)?;
         check_fix(scenario, subject)
     }
