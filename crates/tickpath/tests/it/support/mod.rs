@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 pub fn tickpath() -> Command {
+    // Inherited. To move the memory of an exchange to huge pages is half of the kernel's time in a
+    // run of a second. Where the kernel can't leave it, it is done.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
     let mut command = Command::new(env!("CARGO_BIN_EXE_tickpath"));
     // Tests share the cores of this machine, so they judge no tail; second_hour.rs tries the locks.
     command.stdin(Stdio::null()).env("TICKPATH_LOCKS", "").env("TICKPATH_SETTLE_SECONDS", "0");
