@@ -25,7 +25,7 @@ const MASK: Option<[u8; 4]> = Some([1, 2, 3, 4]);
 const PATIENCE: Duration = Duration::from_secs(30);
 const HOSTILE: usize = 12;
 /// How long a test floods.
-const FLOODED_BYTES: u64 = 1_000_000_000;
+const FLOODED_BYTES: u64 = 500_000_000;
 /// The same below the kernel, where a test's unoptimised TCP is slower.
 const FLOODED_BELOW_BYTES: u64 = 400_000_000;
 
