@@ -58,7 +58,7 @@ fn a_book_below_the_kernel_has_every_message() {
 fn a_rate_at_which_the_book_is_lost_is_missed() {
     let runs = tempfile::tempdir().unwrap();
     let mut command = tickpath();
-    command.args(["sweep", "feed-rate", "--slo", "book.service.max < 1s", "--rates", "20k,1e9"]);
+    command.args(["sweep", "feed-rate", "--slo", "book.service.max < 1s", "--rates", "20k,1e8"]);
     command.args(["--quiet", "--json", "--out"]).arg(runs.path());
     for set in ["runs=1", "hiccup_seconds=0", "warm_up_seconds=0", "seconds=0.2"] {
         command.args(["--set", set]);
