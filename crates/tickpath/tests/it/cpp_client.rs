@@ -91,42 +91,55 @@ fn orders_in_sbe_are_judged_like_ours() {
 }
 
 /// An exchange that delays its answers: both clients find the differences in their service time.
-/// It compares minima, because with busy loops on each core every percentile is the scheduler's.
+/// It compares minima, because with busy loops on each core every percentile is the scheduler's. A
+/// machine that is busy for a whole second delays every message: up to three rounds.
 #[test]
 fn delays_of_the_exchange_are_recovered_in_the_service_time() {
     let Some(client) = client() else {
         testing::skip!(CppClient, "the client in C++ is not built; `make clients` does it");
     };
     for options in [&[][..], &["--io-uring"]] {
-        let minima = [0, 50, 500].map(|delay_us| {
-            let delay = format!("exchange.inject.delay_us={delay_us}");
-            // A minimum needs few orders.
-            let run = |factor: u32| {
-                let seconds = format!("seconds={}", 0.3 * f64::from(factor));
-                let sets = PING_PONG.into_iter().chain([delay.as_str(), &seconds]);
-                let record = run_both(&client, options, &sets.collect::<Vec<_>>());
-                testing::unless!(!is_void(&record), "{}", record["void_because"]);
-                Ok(record)
-            };
-            // The best of three: a machine that is busy for a whole second delays every message.
-            let mut best = [u64::MAX; 2];
-            for _ in 0..3 {
-                let record = testing::quiet::or_doubled("0.3 s are enough for a reply", run);
-                let found = ["rust", "cpp"].map(|one| of(&record, one, "service", "min"));
-                best = [best[0].min(found[0]), best[1].min(found[1])];
+        let mut best = DELAYS_US.map(|_| [u64::MAX; 2]);
+        let mut round = || {
+            for (best, delay_us) in best.iter_mut().zip(DELAYS_US) {
+                let found = minima(&client, options, delay_us);
+                *best = [0, 1].map(|subject| best[subject].min(found[subject]));
             }
-            best
-        });
-        for (index, subject) in ["rust", "cpp"].into_iter().enumerate() {
-            let [none, short, long] = minima.map(|both| both[index] as f64 / 1e3);
-            // Even the best round trip differs from run to run by some tens of microseconds, where
-            // a host moves its cores; the longer it lasts the more a busy machine adds.
-            for (difference, expected) in [(short - none, 50.0), (long - none, 500.0)] {
-                let holds = (0.9 * expected - 30.0..1.4 * expected + 50.0).contains(&difference);
-                assert!(holds, "{subject} {options:?}: {difference} us for {expected}: {minima:?}");
-            }
-        }
+            are_recovered(&best)
+        };
+        let found = round() || round() || round();
+        assert!(found, "{options:?}: {best:?} ns with {DELAYS_US:?} us");
     }
+}
+
+const DELAYS_US: [u64; 3] = [0, 50, 500];
+
+/// The least service time of an order, of ours and of the one in C++, ns.
+fn minima(client: &Path, options: &[&str], delay_us: u64) -> [u64; 2] {
+    let delay = format!("exchange.inject.delay_us={delay_us}");
+    // A minimum needs few orders.
+    let run = |factor: u32| {
+        let seconds = format!("seconds={}", 0.3 * f64::from(factor));
+        let sets = PING_PONG.into_iter().chain([delay.as_str(), &seconds]);
+        let record = run_both(client, options, &sets.collect::<Vec<_>>());
+        testing::unless!(!is_void(&record), "{}", record["void_because"]);
+        Ok(record)
+    };
+    let record = testing::quiet::or_doubled("0.3 s are enough for a reply", run);
+    ["rust", "cpp"].map(|one| of(&record, one, "service", "min"))
+}
+
+/// Whether both clients' minima differ as the delays do. Even the best round trip differs from run
+/// to run by some tens of microseconds, where a host moves its cores; the longer it lasts the more
+/// a busy machine adds.
+fn are_recovered(minima: &[[u64; 2]; 3]) -> bool {
+    [0, 1].into_iter().all(|subject| {
+        let [none, delayed @ ..] = minima.map(|both| both[subject] as f64 / 1e3);
+        delayed.into_iter().zip(&DELAYS_US[1..]).all(|(took, expected)| {
+            let expected = *expected as f64;
+            (0.9 * expected - 30.0..1.4 * expected + 50.0).contains(&(took - none))
+        })
+    })
 }
 
 /// The exchange stands still 400 ms of each second: a third of the messages and more wait for it.
