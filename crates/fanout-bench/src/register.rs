@@ -13,6 +13,8 @@ use transport::datagram::{ArrivalSocket, DatagramError};
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 /// Time limit for one registration, ns.
 const PATIENCE_NS: u64 = 10_000_000_000;
+/// How long to wait until the replicator is asked again for an answer that the kernel stamps, ns.
+const UNSTAMPED_RETRY_NS: u64 = 5_000_000;
 /// How long to sleep while nothing comes.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -35,6 +37,15 @@ pub enum RegisterError {
         number: usize,
         /// The replicator's address.
         at: SocketAddrV4,
+    },
+    /// The kernel stamps none of the replicator's answers.
+    #[error(
+        "the kernel stamped none of the datagrams that subscriber {number} got within 10 s \
+         (SO_TIMESTAMPING); a sandbox or an old kernel may not offer it: run it on another host"
+    )]
+    Unstamped {
+        /// From 1.
+        number: usize,
     },
     /// The replicator has no place.
     #[error("the replicator at {at} has no place for subscriber {number}; use fewer")]
@@ -101,6 +112,8 @@ pub(crate) fn all(
     (1..=count).map(|number| one(number, own, at, clock, stop)).collect()
 }
 
+/// A subscriber that has a lease, and whose arrivals the kernel stamps. The kernel enables its
+/// stamps by deferred work: a copy that arrives before that has no time.
 fn one(
     number: usize,
     own: Ipv4Addr,
@@ -113,9 +126,11 @@ fn one(
     let mut member = Member::new(at)?;
     let end_ns = clock.now_ns() + PATIENCE_NS;
     let mut bytes = [0; MESSAGE_BYTES + 1];
+    let mut is_stamped = false;
     loop {
         let now_ns = clock.now_ns();
-        if member.is_registered(now_ns) {
+        let is_registered = member.is_registered(now_ns);
+        if is_registered && is_stamped {
             return Ok(Subscriber { socket, member });
         }
         if stop.load(Ordering::Relaxed) {
@@ -125,14 +140,21 @@ fn one(
             return Err(RegisterError::Full { number, at });
         }
         if now_ns > end_ns {
-            return Err(RegisterError::NoAnswer { number, at });
+            return Err(match is_registered {
+                true => RegisterError::Unstamped { number },
+                false => RegisterError::NoAnswer { number, at },
+            });
+        }
+        if is_registered {
+            member.renew_by(now_ns + UNSTAMPED_RETRY_NS);
         }
         if let Some(message) = member.due(now_ns) {
             socket.as_ref().send_to(&message, at).map_err(failed)?;
         }
-        match socket.as_ref().recv_from(&mut bytes) {
-            Ok((length, from)) => {
-                if let Answer::Reply(reply) = member.receive(&bytes[..length], from, now_ns) {
+        match socket.receive(&mut bytes) {
+            Ok((length, arrival_ns)) => {
+                is_stamped |= arrival_ns.is_some();
+                if let Answer::Reply(reply) = member.receive(&bytes[..length], at.into(), now_ns) {
                     socket.as_ref().send_to(&reply, at).map_err(failed)?;
                 }
             }

@@ -74,6 +74,11 @@ impl Member {
         Some(self.message(kind))
     }
 
+    /// Makes the next message due by then, however long the lease lasts: a caller needs an answer.
+    pub fn renew_by(&mut self, due_ns: u64) {
+        self.due_ns = self.due_ns.min(due_ns);
+    }
+
     /// Takes a datagram that came from that address.
     pub fn receive(&mut self, bytes: &[u8], from: SocketAddr, now_ns: u64) -> Answer {
         let message = Message::decode(bytes).filter(|one| one.token == self.token);
