@@ -47,19 +47,19 @@ static CHECKS: [Check; 23] = [
     },
     Check {
         id: "load.on_cores",
-        why: "What others run on the measured cores delays about that share of the messages.",
+        why: "Other work on the measured cores delays about that share of the messages.",
         what_to_do: "End what runs there, or keep it to other cores: taskset, AllowedCPUs=, isolcpus.",
         judge: load::on_cores,
     },
     Check {
         id: "load.on_siblings",
-        why: "What runs on the second hardware thread of a measured core takes a third or more of its speed.",
+        why: "Work on the second hardware thread of a measured core takes a third or more of its speed.",
         what_to_do: "As load.on_cores, or switch SMT off.",
         judge: load::on_siblings,
     },
     Check {
         id: "load.average",
-        why: "What ran in the last minute may run in the next one.",
+        why: "Work of the last minute may go on in the next one.",
         what_to_do: "Wait until what ran is over, or end it.",
         judge: load::load_average,
     },
@@ -91,8 +91,8 @@ static CHECKS: [Check; 23] = [
     },
     Check {
         id: "probe.cache_line",
-        why: "The shortest way between the two measured cores, there and back. What is far above 200 ns is two \
-              sockets, or a core that the hypervisor takes away.",
+        why: "The shortest way between the two measured cores, there and back. Far above 200 ns means \
+              two sockets, or a core that the hypervisor takes away.",
         what_to_do: "Choose cores behind one level 3 cache; where they are, look at host.steal and repeat.",
         judge: load::cache_line,
     },
@@ -105,8 +105,8 @@ static CHECKS: [Check; 23] = [
     },
     Check {
         id: "irq.came",
-        why: "Each takes the core for some us. What other cores cause (function calls, TLB shootdowns) is \
-              work that they do.",
+        why: "Each takes the core for some us. Function calls and TLB shootdowns come \
+              from work on other cores.",
         what_to_do: "Devices: see irq.affinity. Function calls and TLB shootdowns: end what runs elsewhere in \
                      the same process or on the same memory.",
         judge: load::interrupts,

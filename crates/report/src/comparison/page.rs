@@ -55,7 +55,7 @@ pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
         (figures(comparison, is_pair))
         (curves(comparison))
         @if !differs.is_empty() {
-            h2 { "What differs" }
+            h2 { "Differences" }
             ul { @for (letter, one) in differs { li { (of(letter, is_pair)) (one) } } }
         }
         @if !comparison.void_because.is_empty() {

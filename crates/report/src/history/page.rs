@@ -42,12 +42,12 @@ pub fn history_page(history: &History, json: &str, base: &str) -> String {
         p class="quiet" {
             "A point is a record, all its runs pooled; the bar through it reaches from the lowest to the highest "
             "of its runs. Hollow points are records that are no result. Lines join results of the same "
-            "machine with the same settings (letters: see below); p50 is drawn whole, p99 dashed. What was measured "
-            "only once stands in the list alone."
+            "machine with the same settings (letters: see below); p50 is drawn whole, p99 dashed. The "
+            "plot leaves out a scenario that was measured only once; the list has it."
         }
         @for group in &plots { (scenario(group, &machines)) }
         @if !letters.is_empty() {
-            h2 { "What the letters stand for" }
+            h2 { "Meaning of the letters" }
             ul { @for line in &letters { li { (line) } } }
         }
         h2 { "Records, newest first" }

@@ -147,7 +147,7 @@ pub(crate) fn not_measured(record: &RunRecord) -> Markup {
 
 const NOISE: &[&str] = &[
     "Other cores than these.",
-    "What is slower without standing still: a cache that others fill, a core that shares its units or clocks down.",
+    "A core that is slower without standing still: others fill its cache or share its units, or it clocks down.",
 ];
 
 /// Whether some subject had its producer and its consumer in two processes.

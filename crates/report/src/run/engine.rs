@@ -185,7 +185,7 @@ fn became(record: &RunRecord) -> Grid {
     }
     let names = COUNT_COLUMNS.iter().map(|(name, _)| (*name).to_owned());
     Grid {
-        title: format!("What became of {} operations", rate(operations.unwrap_or(0) as f64)),
+        title: format!("Outcomes of {} operations", rate(operations.unwrap_or(0) as f64)),
         head: std::iter::once(String::new()).chain(names).collect(),
         rows,
         notes: vec![
@@ -218,7 +218,7 @@ fn storages(record: &RunRecord) -> Grid {
     }
     let head = ["", "file system", "device", "mounted on", "disk", "options"];
     Grid {
-        title: "What the journals were written to".to_owned(),
+        title: "Disks under the journals".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows,
         notes: vec!["run.json has the directories and all options.".to_owned()],

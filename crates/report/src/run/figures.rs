@@ -130,7 +130,7 @@ pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
     let unit = words::unit(record);
     html! {
         @if !rows.is_empty() {
-            h2 { "What the software adds to the floor, " (unit.name) }
+            h2 { "Added by the software to the floor, " (unit.name) }
             div class="box" {
                 table {
                     thead {

@@ -207,7 +207,7 @@ fn percent(share: f64) -> String {
 pub(crate) fn section(record: &RunRecord) -> Markup {
     let Some(noise) = &record.noise else { return html! {} };
     html! {
-        h2 { "Who took the time" }
+        h2 { "Time taken by others" }
         (table("core", CORE_COLUMNS, noise.cores.iter().map(|core| line(core.core.to_string(), core_cells(core)))))
         (table("cause", CAUSE_COLUMNS, noise.causes.iter().map(|cause| line(cause.cause.clone(), cause_cells(cause)))))
         @if !noise.under_load.is_empty() {

@@ -191,7 +191,7 @@ fn market_making(subject: &Subject) -> Option<Grid> {
         "flow's orders live",
     ];
     (!rows.is_empty()).then(|| Grid {
-        title: format!("What the market maker {} came to", shortened(&subject.name, 40)),
+        title: format!("Result of the market maker {}", shortened(&subject.name, 40)),
         head: head.map(str::to_owned).to_vec(),
         rows,
         notes: vec![

@@ -166,7 +166,7 @@ pub(crate) fn rate_search(record: &RunRecord) -> Option<String> {
         (None, _) => "no rate that was tried: measured at the lowest".to_owned(),
     };
     let sweep = &search.sweep;
-    Some(format!("Of {asked} {messages}/s asked, these cores carry {found}. The search: {sweep}."))
+    Some(format!("{asked} {messages}/s asked; these cores carry {found}. The search: {sweep}."))
 }
 
 /// The largest disturber of the main series, with a remedy; `None` if there is none.

@@ -62,7 +62,7 @@ fn throughput_stands_beside_the_floors_and_counts_are_whole() {
     has(&table, &["shallo~g-name", "16.0", "62.5", "20.0 %", "1"]);
     has(&table, &["floor", "80.0", "12.5", "1"]);
     has(&table, &["1058830", "291142", "724170", "6586", "86377", "116625", "13998", "0"]);
-    assert!(table.contains("What became of 2 000 000 operations"), "{table}");
+    assert!(table.contains("Outcomes of 2 000 000 operations"), "{table}");
     assert!(table.contains("one, 13 ns, is in the figure"), "{table}");
     assert!(table.contains("5.55x"), "{table}");
 }

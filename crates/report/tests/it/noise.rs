@@ -87,7 +87,7 @@ fn the_page_has_every_cause() {
     let page = report::record_page(&record, &json, beside);
     let body = page.split("<script").next().unwrap();
     for word in [
-        "Who took the time",
+        "Time taken by others",
         "workqueue.virtio_transport_tx_work_of_long_name",
         "4.00 ms, our tick",
     ] {

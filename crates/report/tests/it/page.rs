@@ -74,7 +74,7 @@ fn the_verdict_comes_first_and_every_figure_is_the_records() {
         "<h1>",
         ">holds<",
         "Latency, us",
-        "What the software adds",
+        "Added by the software",
         "Percentiles",
         "Machine",
         "Not measured",

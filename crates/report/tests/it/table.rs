@@ -68,11 +68,11 @@ fn a_rate_that_was_found_is_said() {
         let table = report::table(&record(|record| record.rate_search = Some(search)), 200);
         table.lines().find(|line| line.contains("asked")).map(str::trim).map(str::to_owned)
     };
-    expect!["Of 400 000 messages/s asked, these cores carry 212 000, not 225 000: measured a tenth below that."]
+    expect!["400 000 messages/s asked; these cores carry 212 000, not 225 000: measured a tenth below that. The"]
         .assert_eq(&found(Some(212_000.0), Some(225_000.0)).unwrap());
     expect!["These cores carry the 400 000 messages/s asked."]
         .assert_eq(&found(Some(400_000.0), None).unwrap());
-    expect!["Of 400 000 messages/s asked, these cores carry no rate that was tried: measured at the lowest. The"]
+    expect!["400 000 messages/s asked; these cores carry no rate that was tried: measured at the lowest. The"]
         .assert_eq(&found(None, Some(25_000.0)).unwrap());
 }
 

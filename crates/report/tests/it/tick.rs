@@ -364,9 +364,9 @@ fn a_market_maker_is_told_run_by_run() {
     });
     check(
         &traded,
-        "What the market maker rust",
+        "Result of the market maker rust",
         expect![[r#"
-        What the market maker rust came to
+        Result of the market maker rust
                position   made  quotes  filled  lots  at bid  at ask  ahead p50  flow's orders live
         run 2        -3  +41.5     12k   2.8 %   510  61.0 %  58.3 %         17   90.0 us 2.40 ms -
           Position in lots; made in ticks times lots, the position at the last mid price, without fees.

@@ -302,7 +302,7 @@ fn a_market_maker_quotes_and_ends_with_what_it_came_to() {
     assert!(outcome["quotes"].as_u64() > Some(0), "{outcome}");
     let at_top = outcome["share_at_top"].as_array().unwrap();
     assert!(at_top.iter().all(|share| (0.0..=1.0).contains(&share.as_f64().unwrap())), "{outcome}");
-    assert!(text(&done.stdout).contains("What the market maker rust came to"));
+    assert!(text(&done.stdout).contains("Result of the market maker rust"));
 }
 
 /// The worst ticks are those of both; what ways were made of is neither's to say.

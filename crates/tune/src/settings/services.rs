@@ -75,7 +75,7 @@ pub(super) static SETTINGS: [Setting; 6] = [
         tier: 3,
         wanted: "inactive",
         why: "Indexes, trims and statistics at times of their own.",
-        cost: "What they do is left undone.",
+        cost: "Their work is left undone.",
         what_to_do: "systemctl disable --now fstrim.timer man-db.timer mlocate.timer \
               plocate-updatedb.timer logrotate.timer sysstat-collect.timer",
         source: "systemctl(1)",
