@@ -4,7 +4,7 @@ use clock::Clock;
 use fanout::register::member::{Answer, Member};
 use fanout::register::message::MESSAGE_BYTES;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::datagram::{ArrivalSocket, DatagramError};
@@ -112,8 +112,6 @@ pub(crate) fn all(
     (1..=count).map(|number| one(number, own, at, clock, stop)).collect()
 }
 
-/// A subscriber that has a lease, and whose arrivals the kernel stamps. The kernel enables its
-/// stamps by deferred work: a copy that arrives before that has no time.
 fn one(
     number: usize,
     own: Ipv4Addr,
@@ -121,45 +119,125 @@ fn one(
     clock: Clock,
     stop: &AtomicBool,
 ) -> Result<Subscriber, RegisterError> {
-    let failed = |source| RegisterError::Io { number, source };
     let socket = ArrivalSocket::bind((own, 0).into(), RECEIVE_BUFFER_BYTES)?;
-    let mut member = Member::new(at)?;
-    let end_ns = clock.now_ns() + PATIENCE_NS;
-    let mut bytes = [0; MESSAGE_BYTES + 1];
-    let mut is_stamped = false;
-    loop {
-        let now_ns = clock.now_ns();
-        let is_registered = member.is_registered(now_ns);
-        if is_registered && is_stamped {
-            return Ok(Subscriber { socket, member });
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Err(RegisterError::Interrupted);
-        }
-        if member.full() > 0 {
-            return Err(RegisterError::Full { number, at });
-        }
-        if now_ns > end_ns {
-            return Err(match is_registered {
-                true => RegisterError::Unstamped { number },
-                false => RegisterError::NoAnswer { number, at },
-            });
-        }
-        if is_registered {
-            member.renew_by(now_ns + UNSTAMPED_RETRY_NS);
-        }
-        if let Some(message) = member.due(now_ns) {
-            socket.as_ref().send_to(&message, at).map_err(failed)?;
-        }
-        match socket.receive(&mut bytes) {
-            Ok((length, arrival_ns)) => {
-                is_stamped |= arrival_ns.is_some();
-                if let Answer::Reply(reply) = member.receive(&bytes[..length], at.into(), now_ns) {
-                    socket.as_ref().send_to(&reply, at).map_err(failed)?;
-                }
+    let receive = |bytes: &mut [u8]| socket.receive(bytes);
+    let member = Registration { number, at, clock, stop }.member(socket.as_ref(), receive)?;
+    Ok(Subscriber { socket, member })
+}
+
+/// One subscriber's registration.
+struct Registration<'a> {
+    number: usize,
+    at: SocketAddrV4,
+    clock: Clock,
+    stop: &'a AtomicBool,
+}
+
+impl Registration<'_> {
+    /// A member that has a lease, and whose arrivals `receive` gives a time. The kernel enables its
+    /// stamps by deferred work: a copy that arrives before that has none.
+    fn member(
+        self,
+        socket: &UdpSocket,
+        receive: impl Fn(&mut [u8]) -> io::Result<(usize, Option<u64>)>,
+    ) -> Result<Member, RegisterError> {
+        let Registration { number, at, clock, stop } = self;
+        let failed = |source| RegisterError::Io { number, source };
+        let mut member = Member::new(at)?;
+        let end_ns = clock.now_ns() + PATIENCE_NS;
+        let mut bytes = [0; MESSAGE_BYTES + 1];
+        let mut is_stamped = false;
+        loop {
+            let now_ns = clock.now_ns();
+            let is_registered = member.is_registered(now_ns);
+            if is_registered && is_stamped {
+                return Ok(member);
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(PAUSE),
-            Err(error) => return Err(failed(error)),
+            if stop.load(Ordering::Relaxed) {
+                return Err(RegisterError::Interrupted);
+            }
+            if member.full() > 0 {
+                return Err(RegisterError::Full { number, at });
+            }
+            if now_ns > end_ns {
+                return Err(match is_registered {
+                    true => RegisterError::Unstamped { number },
+                    false => RegisterError::NoAnswer { number, at },
+                });
+            }
+            if is_registered {
+                member.renew_by(now_ns + UNSTAMPED_RETRY_NS);
+            }
+            if let Some(message) = member.due(now_ns) {
+                socket.send_to(&message, at).map_err(failed)?;
+            }
+            match receive(&mut bytes) {
+                Ok((length, arrival_ns)) => {
+                    is_stamped |= arrival_ns.is_some();
+                    let answer = member.receive(&bytes[..length], at.into(), now_ns);
+                    if let Answer::Reply(reply) = answer {
+                        socket.send_to(&reply, at).map_err(failed)?;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(failed(error)),
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanout::register::registrar::Registrar;
+    use fanout::subscribers::Subscribers;
+    use std::cell::Cell;
+    use std::net::SocketAddr;
+
+    /// Gives leases until `stop` is set.
+    fn replicate(socket: &UdpSocket, clock: Clock, stop: &AtomicBool) {
+        let mut registrar = Registrar::new(60_000, 1).unwrap();
+        let mut subscribers = Subscribers::default();
+        let mut bytes = [0; MESSAGE_BYTES];
+        while !stop.load(Ordering::Relaxed) {
+            let Ok((length, SocketAddr::V4(from))) = socket.recv_from(&mut bytes) else {
+                continue;
+            };
+            let now_ns = clock.now_ns();
+            if let Some(answer) =
+                registrar.receive(&bytes[..length], from, now_ns, &mut subscribers)
+            {
+                socket.send_to(&answer.encode(), from).unwrap();
+            }
+        }
+    }
+
+    /// The first answers have no time, as on a machine that is too busy for the kernel's deferred
+    /// work: the subscriber has its lease, and asks on. Without that its first copies had no time.
+    #[test]
+    fn a_subscriber_is_ready_once_its_arrivals_are_stamped() {
+        const UNSTAMPED: u32 = 6;
+        let (clock, stop) = (Clock::calibrate(), AtomicBool::new(false));
+        let replicator = UdpSocket::bind("127.0.0.1:0").unwrap();
+        replicator.set_read_timeout(Some(std::time::Duration::from_millis(20))).unwrap();
+        let SocketAddr::V4(at) = replicator.local_addr().unwrap() else { unreachable!() };
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let answers = Cell::new(0);
+        let receive = |bytes: &mut [u8]| -> io::Result<(usize, Option<u64>)> {
+            let (length, _) = socket.recv_from(bytes)?;
+            answers.set(answers.get() + 1);
+            Ok((length, (answers.get() > UNSTAMPED).then_some(1)))
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| replicate(&replicator, clock, &stop));
+            let member =
+                Registration { number: 1, at, clock, stop: &stop }.member(&socket, receive);
+            stop.store(true, Ordering::Relaxed);
+            assert!(member.unwrap().is_registered(clock.now_ns()));
+        });
+        assert_eq!(answers.get(), UNSTAMPED + 1);
     }
 }
