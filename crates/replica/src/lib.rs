@@ -20,14 +20,15 @@
 //! | [`member`] | a cluster's member: the connections in the cluster's log, and its copy |
 //! | `room` | waits for room on its disk |
 //! | [`lag`] | when a follower counts as lost. Pure |
+//! | `pace` | how fast a follower that was away catches up. Pure |
 //! | [`lease`] | when a standby takes over, and why. Pure |
 //! | [`fence`] | rejects old primaries at the address of a follower that was promoted |
 //! | [`publish`] | files that appear whole |
-//! | [`ship`] | the primary's threads |
+//! | [`ship`], `ship_error` | the primary's threads, and why a connection ends |
 //! | [`follow`] | the follower's loop |
 //! | `stream`, `reply`, `wire` | the sockets of the two |
 //!
-//! The last three rows and [`fence`] need the feature `sockets`, which is on by default.
+//! The last three rows, `pace` and [`fence`] need the feature `sockets`, which is on by default.
 //!
 //! See docs/decisions/026-primary-and-follower.md, docs/decisions/029-promotion-by-lease.md and
 //! docs/decisions/040-the-copy-in-a-cluster.md.
@@ -44,6 +45,8 @@ pub mod frame;
 pub mod lag;
 pub mod lease;
 pub mod member;
+#[cfg(feature = "sockets")]
+mod pace;
 pub mod publish;
 pub mod register;
 pub mod replayed;
@@ -53,6 +56,8 @@ mod room;
 pub mod session;
 #[cfg(feature = "sockets")]
 pub mod ship;
+#[cfg(feature = "sockets")]
+mod ship_error;
 pub mod store;
 #[cfg(feature = "sockets")]
 mod stream;

@@ -5,15 +5,17 @@
 //! the follower is, and what was just written is still in the page cache. So nothing is queued, the
 //! writer never waits, and a follower may be away for as long as the segments are kept.
 
-use crate::frame::{Frame, FrameError, Frames, Hello, RECORDS_MAX};
+use crate::frame::{Frame, FrameError, Frames, Hello};
 use crate::lag::LagJudge;
+use crate::pace::Pace;
 use crate::register::RegisterReader;
 use crate::session::HEARTBEATS_PER_SILENCE;
+use crate::ship_error::{ShipError, rejected};
 use crate::stream::{connect, receive};
-use crate::term::{self, TermsError};
+use crate::term;
 use crate::wire::Wire;
 use clock::monotonic_ns;
-use journal::{CONTENT_BYTES, JournalError, Shipping, Tail};
+use journal::{CONTENT_BYTES, Shipping, Tail};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +24,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use transport::tls::Connector;
 
-/// Time between two tries to connect.
+/// Time from one try to connect to the next, at least.
 const RETRY: Duration = Duration::from_millis(50);
 /// Judgements per limit.
 const PER_LIMIT: u32 = 5;
@@ -42,6 +44,9 @@ pub struct ShipSettings {
     pub limit: Duration,
     /// Whether nothing is acknowledged that the follower does not have.
     pub is_sync: bool,
+    /// Records that a follower may lack that is not synchronous. With fewer, it catches up at a
+    /// pace that leaves cores and disk to the orders.
+    pub lag_max: u64,
     /// How the follower's certificate is checked, and which one it is shown; read for each
     /// connection. `None`: the connection is plain.
     pub tls: Option<Arc<Mutex<Connector>>>,
@@ -67,39 +72,6 @@ pub enum ShipEvent {
     Fenced(String),
 }
 
-/// Why a connection ends.
-#[derive(Debug, thiserror::Error)]
-enum ShipError {
-    #[error("cannot connect to the follower at {0}: {1}; start it, or check address and firewall")]
-    Connect(String, io::Error),
-    #[error("no secure connection to the follower: {0}")]
-    Secure(io::Error),
-    #[error("lost the connection to the follower: {0}")]
-    Io(#[from] io::Error),
-    #[error(
-        "the follower closed the connection without an answer: its own messages say why. It may be \
-         of an earlier version, or speak TLS where this end does not"
-    )]
-    NoAnswer,
-    #[error("the follower's answer is invalid: {0}")]
-    Frame(#[from] FrameError),
-    #[error("the follower rejects this primary: {0}")]
-    Rejected(String),
-    #[error("{0}")]
-    Fenced(String),
-    #[error("cannot read the log for the follower: {0}")]
-    Journal(#[from] JournalError),
-    #[error(transparent)]
-    Terms(#[from] TermsError),
-}
-
-fn rejected(is_fenced: bool, why: &str) -> ShipError {
-    match is_fenced {
-        true => ShipError::Fenced(why.to_owned()),
-        false => ShipError::Rejected(why.to_owned()),
-    }
-}
-
 /// State that the threads share.
 struct ShipState {
     settings: ShipSettings,
@@ -109,6 +81,8 @@ struct ShipState {
     heard_ns: AtomicU64,
     connections: AtomicU64,
     is_ending: AtomicBool,
+    /// Whether the journal was closed: nothing flows that the follower could disturb.
+    is_closed: AtomicBool,
     /// Whether the follower has all that this primary has ever written, and it ends.
     says_farewell: AtomicBool,
     is_fenced: AtomicBool,
@@ -142,6 +116,7 @@ impl Shipper {
             heard_ns: AtomicU64::new(monotonic_ns()),
             connections: AtomicU64::new(0),
             is_ending: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
             says_farewell: AtomicBool::new(false),
             is_fenced: AtomicBool::new(false),
             last_failure: Mutex::new(None),
@@ -187,6 +162,7 @@ impl Shipper {
     /// Call it after the journal was closed.
     pub fn end(mut self) -> (u64, u64) {
         let shared = &self.shared;
+        shared.is_closed.store(true, Ordering::Relaxed);
         let deadline = clock::Deadline::after(shared.settings.limit);
         while shared.shipping.replicated() < shared.shipping.written()
             && !shared.is_fenced()
@@ -230,6 +206,7 @@ impl ShipState {
     fn ship(&self) {
         self.shipping.wake(thread::current());
         while !self.is_over() {
+            let next_try = clock::Deadline::after(RETRY);
             match self.connection() {
                 Ok(()) => return,
                 Err(ShipError::Fenced(why)) => {
@@ -239,7 +216,8 @@ impl ShipState {
                 }
                 Err(error) => self.failed(error.to_string()),
             }
-            thread::sleep(RETRY);
+            // At once after a connection that has worked: orders may be waiting.
+            thread::sleep(next_try.left());
         }
     }
 
@@ -282,7 +260,7 @@ impl ShipState {
     /// Connects, and waits until the follower takes this primary. Returns the record that it needs
     /// next.
     fn welcome(&self) -> Result<(Wire, Frames, u64), ShipError> {
-        let ShipSettings { journal, follower, limit, is_sync, tls } = &self.settings;
+        let ShipSettings { journal, follower, limit, is_sync, tls, .. } = &self.settings;
         let unreachable = |error| ShipError::Connect(follower.clone(), error);
         let socket = connect(follower, *limit).map_err(unreachable)?;
         socket.set_nodelay(true)?;
@@ -334,6 +312,15 @@ impl ShipState {
         Ok((stream, frames, next))
     }
 
+    /// A follower that lacks so many records catches up without pauses.
+    fn lacks_max(&self) -> u64 {
+        // Orders wait for a synchronous one.
+        match self.settings.is_sync || self.is_closed.load(Ordering::Relaxed) {
+            true => 0,
+            false => self.settings.lag_max,
+        }
+    }
+
     /// Ships until the connection breaks or the shipper ends.
     fn send(
         &self,
@@ -344,15 +331,21 @@ impl ShipState {
     ) -> Result<(), ShipError> {
         let heartbeat = self.settings.limit * SILENCE_LIMITS / HEARTBEATS_PER_SILENCE;
         let (mut out, mut contents) = (Vec::new(), Vec::new());
+        let mut pace = Pace::default();
         register.ship(&mut out)?;
         while !self.is_over() && !is_broken.load(Ordering::Acquire) {
             // Read this before the register: then the register has every line that they need.
             let written = self.shipping.written();
-            if written > tail.next_sequence() {
+            let first = tail.next_sequence();
+            if written > first {
+                let allowance = pace.allowance(monotonic_ns(), written, first, self.lacks_max());
+                if allowance == 0 {
+                    thread::sleep(Pace::PAUSE);
+                    continue;
+                }
                 register.ship(&mut out)?;
-                let first = tail.next_sequence();
                 contents.clear();
-                tail.read(written, RECORDS_MAX, &mut contents)?;
+                pace.shipped(tail.read(written, allowance, &mut contents)?);
                 let (contents, _) = contents.as_chunks::<CONTENT_BYTES>();
                 Frame::Records { first, contents }.encode(&mut out);
             } else if out.is_empty() {
@@ -404,7 +397,8 @@ impl ShipState {
         while !self.is_over() {
             let heard_ns = self.heard_ns.load(Ordering::Relaxed);
             let replicated = self.shipping.replicated();
-            let written = self.shipping.written();
+            // One that is not synchronous may lag, up to another limit.
+            let written = if self.settings.is_sync { self.shipping.written() } else { replicated };
             let is_lost = judge.is_lost(monotonic_ns(), written, replicated, heard_ns);
             if is_lost != was_lost {
                 self.shipping.set_lost(is_lost);

@@ -61,6 +61,7 @@ pub(crate) fn start(
         follower: follower.clone(),
         limit: Duration::from_secs_f64(*follower_seconds),
         is_sync: arguments.replicate.replicate.as_deref() == Some("sync"),
+        lag_max: arguments.replicate.follower_lag_max,
     };
     let cores = cores.to_vec();
     let place = move || {

@@ -35,10 +35,15 @@ pub struct Primary {
 
 /// A primary, which begins a term.
 pub fn primary(path: &Path, follower: SocketAddr, mode: Mode) -> Primary {
+    primary_with(path, follower, &options(mode))
+}
+
+/// One with these options of its journal.
+pub fn primary_with(path: &Path, follower: SocketAddr, options: &Options) -> Primary {
     let identity = Identity { instruments: 1, limits: EngineLimits::matching_only(10, 10) };
-    let (appender, replayed) = journal::open(path, identity, options(mode)).unwrap();
+    let (appender, replayed) = journal::open(path, identity, options.clone()).unwrap();
     term::begin(path, replayed.next_sequence, true).unwrap();
-    ship(path, follower, mode, appender)
+    ship(path, follower, options, appender)
 }
 
 /// A primary that began its term earlier, such as one that was not reachable for some time.
@@ -46,18 +51,20 @@ pub fn primary_of_term(path: &Path, follower: SocketAddr, term: u64) -> Primary 
     assert_eq!(term::read(path).unwrap().last().unwrap().term, term);
     let identity = Identity { instruments: 1, limits: EngineLimits::matching_only(10, 10) };
     let (appender, _) = journal::open(path, identity, options(Mode::Sync)).unwrap();
-    ship(path, follower, Mode::Sync, appender)
+    ship(path, follower, &options(Mode::Sync), appender)
 }
 
-fn ship(path: &Path, follower: SocketAddr, mode: Mode, appender: Appender) -> Primary {
+fn ship(path: &Path, follower: SocketAddr, options: &Options, appender: Appender) -> Primary {
     if !path.join("register").exists() {
         std::fs::write(path.join("register"), HEAD).unwrap();
     }
+    let Replication { mode, lag_max } = options.replication.unwrap();
     let settings = ShipSettings {
         journal: path.to_owned(),
         follower: follower.to_string(),
         limit: LIMIT,
         is_sync: mode == Mode::Sync,
+        lag_max,
         tls: None,
     };
     let shipping = appender.shipping().unwrap();
@@ -122,12 +129,21 @@ impl Follower {
         delay: Duration,
         promote_after: Option<Duration>,
     ) -> Follower {
-        let stop = Arc::new(AtomicBool::new(false));
-        let its_stop = Arc::clone(&stop);
-        let mut store = DirectoryStore::open(path, options(Mode::Sync)).unwrap();
-        let listener = listener.try_clone().unwrap();
         let distance = Distance { delay, ..Distance::default() };
         let settings = FollowSettings { distance, promote_after, tls: None };
+        Follower::start_with(path, listener, options(Mode::Sync), settings)
+    }
+
+    pub fn start_with(
+        path: &Path,
+        listener: &TcpListener,
+        options: Options,
+        settings: FollowSettings,
+    ) -> Follower {
+        let stop = Arc::new(AtomicBool::new(false));
+        let its_stop = Arc::clone(&stop);
+        let mut store = DirectoryStore::open(path, options).unwrap();
+        let listener = listener.try_clone().unwrap();
         let work = move || follow(&listener, &mut store, settings, &its_stop, &mut |_| {}).unwrap();
         Follower { stop, thread: std::thread::spawn(work) }
     }

@@ -87,6 +87,7 @@ fn told_by(answers: &[Frame<'_>]) -> String {
         follower: listener.local_addr().unwrap().to_string(),
         limit: PATIENCE,
         is_sync: true,
+        lag_max: 1,
         tls: None,
     };
     let (tell, told) = mpsc::channel();
