@@ -101,8 +101,8 @@ fn a_cluster_takes_a_program_for_its_processes() {
 fn a_clusters_leader_is_lost_only_where_orders_go_on_afterwards() {
     Scenario::find("failover-cluster", &[]).unwrap();
     for (set, words) in [
-        ("follower.cluster_lost_ms=2000", "2000 ms together"),
-        ("follower.cluster_heartbeat_ms=4000", "follower.cluster_lost_ms = 5000"),
+        ("follower.cluster_lost_ms=1700", "1700 ms together"),
+        ("follower.cluster_heartbeat_ms=3800", "follower.cluster_lost_ms = 5000"),
         ("follower.cluster_election_ms=19", "20 to 60000 ms"),
         ("seconds=10", "set seconds above twice that"),
         ("subject.kill.failure=end", "kill, stop or cut"),

@@ -82,8 +82,8 @@ fn check_cluster(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioE
     let election_ms = follower.election_ms_max();
     let why = format!(
         "the exchange would reject orders during an election, which takes up to \
-         follower.cluster_heartbeat_ms and twice cluster_election_ms, {election_ms} ms together: \
-         set it above that, or them lower"
+         follower.cluster_heartbeat_ms, twice cluster_election_ms and a second, {election_ms} ms \
+         together: set it above that, or them lower"
     );
     let outlasts = cluster_lost_ms > election_ms;
     Ok(require(outlasts, "follower.cluster_lost_ms", cluster_lost_ms, why)?)

@@ -13,6 +13,9 @@ pub const LOSS_PERCENT_MAX: f64 = 10.0;
 /// each 50 ms.
 pub const STANDBY_MS: std::ops::RangeInclusive<u64> = 150..=10_000;
 
+/// Longest time from the last vote to the first acknowledgement on busy cores, ms: the members'
+/// new streams, of which Aeron repeats a first packet only after 100 ms, and the gateway's session.
+const AFTER_VOTES_MS_MAX: u64 = 1_000;
 /// Limits of a cluster's times, ms.
 pub const CLUSTER_MS: std::ops::RangeInclusive<u64> = 20..=60_000;
 
@@ -42,9 +45,9 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// How long an election may take, ms, from the loss of the leader on.
+    /// How long an election may take, ms, from the loss of the leader to the next acknowledgement.
     pub fn election_ms_max(&self) -> u64 {
-        self.cluster_heartbeat_ms + 2 * self.cluster_election_ms
+        self.cluster_heartbeat_ms + 2 * self.cluster_election_ms + AFTER_VOTES_MS_MAX
     }
 }
 

@@ -37,7 +37,9 @@ record ClusterFile(
         long parent) {
 
     private static final int HEARTBEAT_TIMEOUT_MS = 500;
-    private static final int ELECTION_TIMEOUT_MS = 400;
+
+    /** A candidate waits until then for the vote of a dead leader: a part of each pause. */
+    private static final int ELECTION_TIMEOUT_MS = 100;
 
     /** A member that was held up for as long ends in any case, by a limit of Aeron. */
     private static final int DISK_TIMEOUT_MS = 10_000;

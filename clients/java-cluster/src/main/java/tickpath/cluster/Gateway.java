@@ -63,6 +63,10 @@ final class Gateway implements AutoCloseable {
     private long sessions;
     private long resent;
     private long leaders;
+    /** Terms of the cluster: when the first session was opened, and now. */
+    private long firstTerm;
+
+    private long term;
 
     /**
      * Begins to connect; {@link #poll} goes on with it.
@@ -102,6 +106,11 @@ final class Gateway implements AutoCloseable {
     /** How many leaders answered, the first included. */
     long leaders() {
         return leaders;
+    }
+
+    /** How many votes the cluster has held since the first session, those that failed included. */
+    long votes() {
+        return term - firstTerm;
     }
 
     /** The number of the next command. */
@@ -217,6 +226,10 @@ final class Gateway implements AutoCloseable {
                 return 0;
             }
             connecting = null;
+            term = session.leadershipTermId();
+            if (sessions == 0) {
+                firstTerm = term;
+            }
             sessions++;
             leaders++;
             again();
@@ -296,6 +309,7 @@ final class Gateway implements AutoCloseable {
                 final int leaderMemberId,
                 final String ingressEndpoints) {
             leaders++;
+            term = leadershipTermId;
             again();
         }
     }

@@ -189,6 +189,7 @@ final class Measure implements AutoCloseable {
         result.addProperty("sent_again", gateway.resent());
         result.addProperty("sessions", gateway.sessions());
         result.addProperty("leaders", gateway.leaders());
+        result.addProperty("votes", gateway.votes());
         result.addProperty("longest_pause_ms", longestPauseNs / MILLISECOND_NS);
         result.add("response_us", micros);
         return result;

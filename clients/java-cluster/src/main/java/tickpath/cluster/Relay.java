@@ -222,7 +222,8 @@ final class Relay implements AutoCloseable {
 
     @Override
     public void close() {
-        CloseHelper.quietCloseAll(session, channel);
+        // The exchange first: it connects again.
+        CloseHelper.quietCloseAll(channel, session);
     }
 
     private final class Egress implements EgressListener {

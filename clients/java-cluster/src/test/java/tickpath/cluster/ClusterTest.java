@@ -182,6 +182,9 @@ class ClusterTest {
             assertEquals(rate * seconds, result.get("sent").getAsDouble(), result::toString);
             assertEquals(result.get("sent"), result.get("answered"), result::toString);
             assertTrue(result.get("leaders").getAsInt() >= 2, result::toString);
+            // One that failed has no leader.
+            final int changes = result.get("leaders").getAsInt() - 1;
+            assertTrue(result.get("votes").getAsInt() >= changes, result::toString);
             final double timeoutMs = members.cluster().heartbeatTimeoutNs() / 1e6;
             assertTrue(result.get("longest_pause_ms").getAsDouble() > timeoutMs / 2, result::toString);
             final double maxMs = result.getAsJsonObject("response_us").get("max").getAsDouble() / 1e3;
