@@ -24,27 +24,45 @@ pub fn put_timestamp(out: &mut [u8; TIMESTAMP_BYTES], utc_ns: u64) {
 /// The time as ns since 1970. `None` if it is no timestamp or before 1970; the fraction may have 1
 /// to 9 digits. A leap second counts as the second after it.
 pub fn parse_timestamp(text: &[u8]) -> Option<u64> {
-    let (whole, fraction) = match text.len() {
-        17 => (text, &[][..]),
-        19..=27 if text[17] == b'.' => (&text[..17], &text[18..]),
-        _ => return None,
-    };
-    if (whole[8], whole[11], whole[14]) != (b'-', b':', b':') {
+    let (date, rest) = text.split_first_chunk::<8>()?;
+    let (hyphen, rest) = rest.split_first()?;
+    let (time, fraction) = rest.split_first_chunk::<8>()?;
+    if (*hyphen, time[2], time[5]) != (b'-', b':', b':') {
         return None;
     }
-    let field = |from: usize, to: usize| number(&whole[from..to]);
-    let (year, month, day) = (field(0, 4)?, field(4, 6)?, field(6, 8)?);
-    let (hour, minute, second) = (field(9, 11)?, field(12, 14)?, field(15, 17)?);
-    let days = days_before(year, month, day)?;
+    let date = eight_digits(*date)?;
+    let [h, hh, _, m, mm, _, s, ss] = *time;
+    let time = eight_digits([h, hh, b'0', m, mm, b'0', s, ss])?;
+    let days = days_before(date / 10_000, date / 100 % 100, date % 100)?;
+    let (hour, minute, second) = (time / 1_000_000, time / 1000 % 1000, time % 1000);
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    let mut ns = number(fraction)?;
-    for _ in fraction.len()..9 {
-        ns *= 10;
-    }
     let seconds = days * DAY_SECONDS + hour * 3600 + minute * 60 + second;
-    seconds.checked_mul(1_000_000_000)?.checked_add(ns)
+    seconds.checked_mul(1_000_000_000)?.checked_add(fraction_ns(fraction)?)
+}
+
+/// A point and 1 to 9 digits, or nothing.
+fn fraction_ns(text: &[u8]) -> Option<u64> {
+    match text {
+        [] => Some(0),
+        [b'.', digits @ ..] if (1..=9).contains(&digits.len()) => {
+            Some(number(digits)? * 10u64.pow(9 - digits.len() as u32))
+        }
+        _ => None,
+    }
+}
+
+/// The number of eight digits, all at once: first pairs of them, then fours.
+fn eight_digits(text: [u8; 8]) -> Option<u64> {
+    let each = |byte| u64::from_ne_bytes([byte; 8]);
+    let digits = u64::from_le_bytes(text) ^ each(b'0');
+    if (digits | digits.wrapping_add(each(0x80 - 10))) & each(0x80) != 0 {
+        return None;
+    }
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
 }
 
 fn digits(out: &mut [u8], mut value: u64) {
@@ -75,21 +93,57 @@ fn civil(day: u64) -> (u64, u64, u64) {
 
 /// Days from 1970 to that date; `None` if there is no such date.
 fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
-    if year < 1970 || !(1..=12).contains(&month) || day == 0 {
+    if year < 1970 || day == 0 || day > month_days(year, month)? {
         return None;
     }
     let y = year - u64::from(month <= 2);
     let era = y / 400;
     let yoe = y % 400;
     let doy = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    let days = era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468;
-    (civil(days) == (year, month, day)).then_some(days)
+    Some(era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468)
+}
+
+fn month_days(year: u64, month: u64) -> Option<u64> {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 => Some(if is_leap { 29 } else { 28 }),
+        4 | 6 | 9 | 11 => Some(30),
+        1..=12 => Some(31),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The plain way to read a time.
+    fn field_by_field(text: &[u8]) -> Option<u64> {
+        let text = std::str::from_utf8(text).ok()?;
+        let (whole, fraction) = text.split_at_checked(17)?;
+        let separators: Vec<_> = [8, 11, 14].map(|at| whole.as_bytes()[at]).into();
+        let field = |from: usize, to: usize| -> Option<u64> {
+            let digits = whole.get(from..to)?;
+            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+        };
+        let (year, month, day) = (field(0, 4)?, field(4, 6)?, field(6, 8)?);
+        let (hour, minute, second) = (field(9, 11)?, field(12, 14)?, field(15, 17)?);
+        let days = days_before(year, month, 1)? + day.checked_sub(1)?;
+        let is_date = civil(days) == (year, month, day);
+        let ns = match fraction.strip_prefix('.') {
+            Some(digits) if (1..=9).contains(&digits.len()) => {
+                number(digits.as_bytes())? * 10u64.pow(9 - digits.len() as u32)
+            }
+            Some(_) => return None,
+            None if fraction.is_empty() => 0,
+            None => return None,
+        };
+        let seconds = days * DAY_SECONDS + hour * 3600 + minute * 60 + second;
+        let is_time = hour <= 23 && minute <= 59 && second <= 60 && separators == b"-::";
+        let ns = seconds.checked_mul(1_000_000_000)?.checked_add(ns);
+        ns.filter(|_| is_date && is_time)
+    }
 
     #[test]
     fn known_times() {
@@ -126,6 +180,23 @@ mod tests {
         #[test]
         fn any_bytes_are_read_or_not(bytes in proptest::collection::vec(any::<u8>(), 0..30)) {
             parse_timestamp(&bytes);
+        }
+
+        /// Another byte in any place, and dates and times around their limits.
+        #[test]
+        fn a_time_that_is_nearly_one_is_read_field_by_field_too(
+            (year, month, day) in (1960u64..2110, 0u64..14, 0u64..33),
+            (hour, minute, second) in (0u64..26, 0u64..62, 0u64..63),
+            fraction in "(\\.[0-9]{0,10})?",
+            changed in proptest::option::of((0usize..28, any::<u8>())),
+        ) {
+            let mut text = format!(
+                "{year:04}{month:02}{day:02}-{hour:02}:{minute:02}:{second:02}{fraction}"
+            ).into_bytes();
+            if let Some((at, byte)) = changed && let Some(place) = text.get_mut(at) {
+                *place = byte;
+            }
+            prop_assert_eq!(parse_timestamp(&text), field_by_field(&text));
         }
     }
 }

@@ -1,30 +1,10 @@
 //! Whether a message is as the dictionary says: case 14 of the session layer.
 
-use super::{Dictionary, FieldDef, MEMBERS_MAX, Members, MessageDef, ValueKind};
+use super::member_set::MemberSet;
+use super::{Dictionary, FieldDef, Members, MessageDef, ValueKind};
 use crate::message::{Fault, Field, Message, number};
 use crate::session::RejectReason;
 use crate::tag;
-
-/// Which members of a message, group, header or trailer have come.
-struct SeenMembers([u64; MEMBERS_MAX.div_ceil(64)]);
-
-impl SeenMembers {
-    fn new() -> SeenMembers {
-        SeenMembers([0; MEMBERS_MAX.div_ceil(64)])
-    }
-
-    /// Returns whether it is new.
-    fn add(&mut self, position: usize) -> bool {
-        let (word, bit) = (&mut self.0[position / 64], 1 << (position % 64));
-        let is_new = *word & bit == 0;
-        *word |= bit;
-        is_new
-    }
-
-    fn has(&self, position: usize) -> bool {
-        self.0[position / 64] & (1 << (position % 64)) != 0
-    }
-}
 
 /// Header, body, trailer, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +12,63 @@ pub(super) enum Part {
     Header,
     Body,
     Trailer,
+}
+
+/// Where a field is listed, and the form of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    part: Part,
+    position: u16,
+    kind: ValueKind,
+    listed: Listed,
+}
+
+/// The values that a field may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listed {
+    Any,
+    /// Single characters: a bit for each from `0` on.
+    Chars(u64),
+    Others,
+}
+
+impl Listed {
+    fn of(def: &FieldDef) -> Listed {
+        let bit = |(value, _): &(String, String)| match value.as_bytes() {
+            [char] => char_bit(*char),
+            _ => None,
+        };
+        match def.values.iter().try_fold(0, |bits, value| Some(bits | bit(value)?)) {
+            Some(0) => Listed::Any,
+            Some(bits) if def.kind != ValueKind::Several => Listed::Chars(bits),
+            _ => Listed::Others,
+        }
+    }
+}
+
+/// `None` for characters that have none.
+#[inline]
+fn char_bit(char: u8) -> Option<u64> {
+    1u64.checked_shl(u32::from(char.checked_sub(b'0')?))
+}
+
+impl Place {
+    pub fn new(part: Part, position: usize, def: &FieldDef) -> Place {
+        Place { part, position: position as u16, kind: def.kind, listed: Listed::of(def) }
+    }
+
+    /// Whether a value is certainly valid. The others need a look at the field's list.
+    #[inline]
+    fn takes(&self, value: &[u8]) -> bool {
+        match (self.listed, value) {
+            (_, []) | (Listed::Others, _) => false,
+            (Listed::Any, value) => self.kind.fits(value),
+            (Listed::Chars(bits), [char]) => {
+                char_bit(*char).is_some_and(|bit| bits & bit != 0) && self.kind.fits(value)
+            }
+            (Listed::Chars(_), _) => false,
+        }
+    }
 }
 
 impl Dictionary {
@@ -56,12 +93,18 @@ impl Check<'_> {
     fn all(&self) -> Result<(), Fault> {
         let fields = self.message.fields();
         let parts = [&self.dictionary.header, &self.def.members, &self.dictionary.trailer];
-        let mut seen = [SeenMembers::new(), SeenMembers::new(), SeenMembers::new()];
+        let mut seen = [MemberSet::default(); 3];
         let (mut at, mut last) = (0, Part::Header);
         while at < fields.len() {
             let field = fields[at];
-            self.value(field)?;
-            let (part, position) = self.part(field.tag)?;
+            let Some(place) = self.def.places.get(field.tag) else {
+                self.value(field)?;
+                return Err(fault(field.tag, RejectReason::NotOfThisMessage));
+            };
+            if !place.takes(self.message.value(field)) {
+                self.value(field)?;
+            }
+            let (part, position) = (place.part, usize::from(place.position));
             if part < last {
                 return Err(fault(field.tag, RejectReason::OutOfOrder));
             }
@@ -79,11 +122,6 @@ impl Check<'_> {
             required(members, seen)?;
         }
         Ok(())
-    }
-
-    fn part(&self, tag: u32) -> Result<(Part, usize), Fault> {
-        let place = self.def.places.get(tag).ok_or(fault(tag, RejectReason::NotOfThisMessage));
-        place.map(|(part, position)| (*part, usize::from(*position)))
     }
 
     /// The entries of a group whose count is `count`; returns where the next field is.
@@ -110,7 +148,7 @@ impl Check<'_> {
     /// One entry of a group, from its first field.
     fn entry(&self, group: &Members, mut at: usize) -> Result<usize, Fault> {
         let fields = self.message.fields();
-        let (mut seen, mut last) = (SeenMembers::new(), 0);
+        let (mut seen, mut last) = (MemberSet::default(), 0);
         while let Some(field) = fields.get(at) {
             let Some(position) = group.position(field.tag) else { break };
             if position == 0 && seen.has(0) {
@@ -159,15 +197,46 @@ fn is_listed(def: &FieldDef, value: &[u8]) -> bool {
     }
 }
 
-fn required(members: &Members, seen: &SeenMembers) -> Result<(), Fault> {
-    let all = members.list.iter().enumerate();
-    let missing = all.into_iter().find(|(at, member)| member.is_required && !seen.has(*at));
-    match missing {
-        Some((_, member)) => Err(fault(member.tag, RejectReason::RequiredTagMissing)),
+fn required(members: &Members, seen: &MemberSet) -> Result<(), Fault> {
+    match members.required.first_without(seen) {
+        Some(at) => Err(fault(members.list[at].tag, RejectReason::RequiredTagMissing)),
         None => Ok(()),
     }
 }
 
 fn fault(tag: u32, reason: RejectReason) -> Fault {
     Fault { tag, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::LazyLock;
+
+    static DICTIONARY: LazyLock<Dictionary> = LazyLock::new(Dictionary::tickpath);
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testing::cases(512)))]
+        /// A value that a place takes is one that the field's definition takes; and each listed
+        /// character is taken.
+        #[test]
+        fn a_place_takes_no_value_that_its_field_does_not(
+            message in any::<prop::sample::Index>(),
+            member in any::<prop::sample::Index>(),
+            value in prop_oneof!["[ -~]", "-?[0-9.]{0,6}", ".{0,4}"],
+        ) {
+            let dictionary = &*DICTIONARY;
+            let def = message.get(dictionary.messages());
+            let members: Vec<_> = def.members.iter().chain(dictionary.header().iter()).collect();
+            let tag = member.get(&members).tag;
+            let (place, field) = (def.places.get(tag).unwrap(), dictionary.field(tag).unwrap());
+            let value = value.as_bytes();
+            let is_valid = !value.is_empty() && field.kind.fits(value) && is_listed(field, value);
+            prop_assert!(is_valid || !place.takes(value), "{} {:?}", field.name, value);
+            if matches!(place.listed, Listed::Any | Listed::Chars(_)) {
+                prop_assert_eq!(place.takes(value), is_valid, "{} {:?}", field.name, value);
+            }
+        }
+    }
 }

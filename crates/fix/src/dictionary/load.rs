@@ -1,6 +1,7 @@
 //! From XML to a dictionary.
 
-use super::{ByTag, Dictionary, FieldDef, Member, Members, MessageDef, Part, ValueKind};
+use super::check::{Part, Place};
+use super::{ByTag, Dictionary, FieldDef, Member, Members, MessageDef, ValueKind};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{BTreeMap, HashMap};
 
@@ -63,7 +64,7 @@ impl Dictionary {
                 msg_type: needed(node, "msgtype")?.to_owned(),
                 name: needed(node, "name")?.to_owned(),
                 is_admin: node.attribute("msgcat") == Some("admin"),
-                places: places(&header, &members, &trailer),
+                places: places(&header, &members, &trailer, &fields),
                 members,
             };
             messages.insert(message.msg_type.clone(), message);
@@ -74,11 +75,19 @@ impl Dictionary {
 }
 
 /// A tag of several parts is the body's, or else the header's.
-fn places(header: &Members, body: &Members, trailer: &Members) -> ByTag<(Part, u16)> {
+fn places(
+    header: &Members,
+    body: &Members,
+    trailer: &Members,
+    fields: &ByTag<FieldDef>,
+) -> ByTag<Place> {
     let mut places = ByTag::default();
     for (part, members) in [(Part::Trailer, trailer), (Part::Header, header), (Part::Body, body)] {
         for (at, member) in members.list.iter().enumerate() {
-            places.insert(member.tag, (part, at as u16));
+            // A member has its tag from there.
+            if let Some(def) = fields.get(member.tag) {
+                places.insert(member.tag, Place::new(part, at, def));
+            }
         }
     }
     places

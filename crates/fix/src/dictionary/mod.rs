@@ -3,13 +3,15 @@
 mod by_tag;
 mod check;
 mod load;
+mod member_set;
 mod value;
 
 pub use load::DictionaryError;
 pub use value::ValueKind;
 
 use by_tag::ByTag;
-use check::Part;
+use check::Place;
+use member_set::MemberSet;
 
 /// The most members of a message or group, components resolved.
 pub const MEMBERS_MAX: usize = 1024;
@@ -52,13 +54,15 @@ pub struct MessageDef {
     /// Its fields and groups, without header and trailer.
     pub members: Members,
     /// Where each field of header, body and trailer is listed; the body's come first.
-    places: ByTag<(Part, u16)>,
+    places: ByTag<Place>,
 }
 
 /// The fields and groups of a message, group, header or trailer, in the dictionary's order.
 #[derive(Debug, Default)]
 pub struct Members {
     list: Vec<Member>,
+    /// The ones that must be there.
+    required: MemberSet,
 }
 
 /// A field, or a group with the field that counts it.
@@ -85,10 +89,17 @@ impl Members {
     /// Adds a member; a second one with the same tag changes nothing. Returns whether there is
     /// room.
     fn add(&mut self, member: Member) -> bool {
-        if self.position(member.tag).is_none() {
-            self.list.push(member);
+        if self.position(member.tag).is_some() {
+            return true;
         }
-        self.list.len() <= MEMBERS_MAX
+        if self.list.len() == MEMBERS_MAX {
+            return false;
+        }
+        if member.is_required {
+            self.required.add(self.list.len());
+        }
+        self.list.push(member);
+        true
     }
 }
 

@@ -62,7 +62,13 @@ impl ValueKind {
 
 /// Digits with at most one point, which may be first or last.
 fn is_decimal(digits: &[u8]) -> bool {
-    let points = digits.iter().filter(|&&byte| byte == b'.').count();
-    let figures = digits.iter().filter(|byte| byte.is_ascii_digit()).count();
-    points <= 1 && figures >= 1 && points + figures == digits.len()
+    let mut points = 0;
+    for &byte in digits {
+        match byte {
+            b'0'..=b'9' => {}
+            b'.' => points += 1,
+            _ => return false,
+        }
+    }
+    points <= 1 && digits.len() > points
 }
