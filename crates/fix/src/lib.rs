@@ -24,6 +24,7 @@ pub mod encode;
 pub mod frame;
 pub mod hot;
 pub mod message;
+mod separators;
 pub mod session;
 pub mod signature;
 pub mod store;

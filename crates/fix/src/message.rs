@@ -1,6 +1,7 @@
 //! Fields of a message that came.
 
 use crate::SOH;
+use crate::separators::Separators;
 use crate::session::RejectReason;
 use std::ops::Range;
 
@@ -115,6 +116,7 @@ pub fn split(
     fields: &mut Vec<Field>,
 ) -> Result<(), Fault> {
     fields.clear();
+    let mut separators = Separators::of(bytes);
     let mut at = 0;
     // The tag and length of the data field that must come next.
     let mut data: Option<(u32, usize)> = None;
@@ -127,12 +129,14 @@ pub fn split(
             Some((wanted, length)) => {
                 let fault = Fault { tag: wanted, reason: RejectReason::IncorrectFormat };
                 let end = start.checked_add(length).filter(|&end| bytes.get(end) == Some(&SOH));
-                end.filter(|_| tag == wanted).ok_or(fault)?
+                let end = end.filter(|_| tag == wanted).ok_or(fault)?;
+                separators.skip_to(end + 1);
+                end
             }
-            None => match bytes[start..].iter().position(|&byte| byte == SOH) {
-                Some(length) => start + length,
-                None => return Err(Fault { tag, reason: RejectReason::IncorrectFormat }),
-            },
+            None => {
+                let fault = Fault { tag, reason: RejectReason::IncorrectFormat };
+                separators.next().ok_or(fault)?
+            }
         };
         fields.push(Field { tag, start: start as u32, end: end as u32 });
         if let Some(data_tag) = data_of(tag) {
@@ -149,7 +153,20 @@ pub fn split(
 }
 
 /// The tag that begins there, and where its value begins.
+#[inline]
 pub(crate) fn tag_at(bytes: &[u8], at: usize) -> Result<(u32, usize), Fault> {
+    let digit = |byte: u8| u32::from(byte - b'0');
+    // Nearly all tags have two or three digits: no loop over them.
+    match bytes[at..] {
+        [a @ b'1'..=b'9', b @ b'0'..=b'9', b'=', ..] => Ok((digit(a) * 10 + digit(b), at + 3)),
+        [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', b'=', ..] => {
+            Ok((digit(a) * 100 + digit(b) * 10 + digit(c), at + 4))
+        }
+        _ => any_tag_at(bytes, at),
+    }
+}
+
+fn any_tag_at(bytes: &[u8], at: usize) -> Result<(u32, usize), Fault> {
     let mut tag = 0u32;
     for (length, &byte) in bytes[at..].iter().enumerate() {
         match byte {
@@ -167,6 +184,7 @@ pub(crate) fn tag_at(bytes: &[u8], at: usize) -> Result<(u32, usize), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn of(text: &str) -> Result<Vec<(u32, String)>, Fault> {
         let bytes = text.replace('|', "\x01").into_bytes();
@@ -200,6 +218,72 @@ mod tests {
         ];
         for (text, tag, reason) in cases {
             assert_eq!(of(text), Err(Fault { tag, reason }), "{text}");
+        }
+    }
+
+    fn data_of(tag: u32) -> Option<u32> {
+        (tag == 95).then_some(96)
+    }
+
+    /// The plain way to split a message: field by field, and byte by byte.
+    fn byte_by_byte(bytes: &[u8]) -> (Vec<Field>, Option<Fault>) {
+        let (mut fields, mut at, mut data) = (Vec::new(), 0, None::<(u32, usize)>);
+        while at < bytes.len() {
+            let (tag, start) = match any_tag_at(bytes, at) {
+                Ok(found) => found,
+                Err(fault) => return (fields, Some(fault)),
+            };
+            let length = match data.take() {
+                Some((wanted, length)) if tag == wanted => Some(length),
+                Some((tag, _)) => {
+                    return (fields, Some(Fault { tag, reason: RejectReason::IncorrectFormat }));
+                }
+                None => bytes[start..].iter().position(|byte| *byte == SOH),
+            };
+            let end = length.and_then(|length| start.checked_add(length));
+            let fault = Fault { tag, reason: RejectReason::IncorrectFormat };
+            let Some(end) = end.filter(|end| bytes.get(*end) == Some(&SOH)) else {
+                return (fields, Some(fault));
+            };
+            fields.push(Field { tag, start: start as u32, end: end as u32 });
+            if let Some(data_tag) = data_of(tag) {
+                match number(&bytes[start..end]) {
+                    Some(length) => data = Some((data_tag, length as usize)),
+                    None => return (fields, Some(fault)),
+                }
+            }
+            at = end + 1;
+        }
+        (fields, data.map(|(tag, _)| Fault { tag, reason: RejectReason::RequiredTagMissing }))
+    }
+
+    /// Fields, some with one byte changed or a data field.
+    fn nearly_fields() -> impl Strategy<Value = Vec<u8>> {
+        let field = prop_oneof![
+            4 => "[1-9][0-9]{0,4}=[ -~]{0,30}",
+            1 => (0usize..70, ".{0,70}").prop_map(|(n, text)| format!("95={n}\x0196={text}")),
+            1 => "[0-9=]{0,12}",
+        ];
+        let fields = prop::collection::vec(field, 0..20);
+        (fields, any::<bool>(), prop::option::of((any::<prop::sample::Index>(), any::<u8>())))
+            .prop_map(|(fields, ends, changed)| {
+                let mut bytes = fields.join("\x01").into_bytes();
+                bytes.extend(ends.then_some(SOH));
+                if let Some((at, byte)) = changed.filter(|_| !bytes.is_empty()) {
+                    let at = at.index(bytes.len());
+                    bytes[at] = byte;
+                }
+                bytes
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testing::cases(512)))]
+        #[test]
+        fn a_message_is_split_as_byte_by_byte(bytes in nearly_fields()) {
+            let mut fields = Vec::new();
+            let fault = split(&bytes, data_of, &mut fields).err();
+            prop_assert_eq!((fields, fault), byte_by_byte(&bytes));
         }
     }
 }

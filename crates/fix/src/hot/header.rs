@@ -1,14 +1,15 @@
 //! Fields and the header of a message, read without a dictionary.
 
 use crate::message::{number, tag_at};
-use crate::{SOH, tag};
+use crate::separators::Separators;
+use crate::tag;
 
 /// The fields of a whole message that [`frame`](crate::frame) found, in order: each a tag and its
 /// value. The last one is `None` if it can't be read. It knows no data fields, whose values may
 /// contain separators.
 #[inline]
 pub fn fields(message: &[u8]) -> Fields<'_> {
-    Fields { message, at: 0 }
+    Fields { message, at: 0, separators: Separators::of(message) }
 }
 
 /// See [`fields`].
@@ -16,6 +17,7 @@ pub fn fields(message: &[u8]) -> Fields<'_> {
 pub struct Fields<'a> {
     message: &'a [u8],
     at: usize,
+    separators: Separators<'a>,
 }
 
 impl<'a> Iterator for Fields<'a> {
@@ -23,16 +25,16 @@ impl<'a> Iterator for Fields<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Option<(u32, &'a [u8])>> {
-        let Fields { message, at } = *self;
+        let Fields { message, at, .. } = *self;
         if at >= message.len() {
             return None;
         }
-        let field = tag_at(message, at).ok().and_then(|(tag, start)| {
-            let length = message[start..].iter().position(|byte| *byte == SOH)?;
-            Some((tag, &message[start..start + length], start + length + 1))
-        });
-        self.at = field.map_or(message.len(), |(_, _, next)| next);
-        Some(field.map(|(tag, value, _)| (tag, value)))
+        // The end of an unreadable field is that of the message.
+        self.at = message.len();
+        let Some(end) = self.separators.next() else { return Some(None) };
+        let Ok((tag, start)) = tag_at(message, at) else { return Some(None) };
+        self.at = end + 1;
+        Some(Some((tag, &message[start..end])))
     }
 }
 
@@ -87,6 +89,7 @@ impl<'a> Header<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SOH;
     use crate::message::{Message, split};
     use proptest::prelude::*;
 
