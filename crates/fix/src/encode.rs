@@ -16,34 +16,36 @@ impl<'a> Body<'a> {
     }
 
     /// A value as it is. A separator in it would begin another field, so it becomes a space.
+    #[inline]
     pub fn bytes(&mut self, tag: u32, value: &[u8]) -> &mut Self {
-        self.tag(tag);
-        let start = self.out.len();
-        self.out.extend_from_slice(value);
-        // Each byte is written, so that the compiler can do many at a time.
-        for byte in &mut self.out[start..] {
-            *byte = if *byte == SOH { b' ' } else { *byte };
+        if value.contains(&SOH) {
+            return self.with_spaces(tag, value);
         }
-        self.out.push(SOH);
-        self
+        self.written(tag, |out| out.extend_from_slice(value))
+    }
+
+    #[cold]
+    fn with_spaces(&mut self, tag: u32, value: &[u8]) -> &mut Self {
+        let bytes = value.iter().map(|byte| if *byte == SOH { b' ' } else { *byte });
+        self.written(tag, |out| out.extend(bytes))
     }
 
     /// A text.
+    #[inline]
     pub fn text(&mut self, tag: u32, value: &str) -> &mut Self {
         self.bytes(tag, value.as_bytes())
     }
 
     /// One character.
+    #[inline]
     pub fn char(&mut self, tag: u32, value: char) -> &mut Self {
         self.text(tag, value.encode_utf8(&mut [0; 4]))
     }
 
     /// A number, without leading zeros.
+    #[inline]
     pub fn number(&mut self, tag: u32, value: u64) -> &mut Self {
-        self.tag(tag);
-        put_number(self.out, value);
-        self.out.push(SOH);
-        self
+        self.written(tag, |out| put_number(out, value))
     }
 
     /// `Y` or `N`.
@@ -55,10 +57,11 @@ impl<'a> Body<'a> {
     pub fn time(&mut self, tag: u32, utc_ns: u64) -> &mut Self {
         let mut text = [0; TIMESTAMP_BYTES];
         put_timestamp(&mut text, utc_ns);
-        self.bytes(tag, &text)
+        self.written(tag, |out| out.extend_from_slice(&text))
     }
 
     /// A value that `write` appends, without a separator.
+    #[inline]
     pub fn written(&mut self, tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
         self.tag(tag);
         write(self.out);
@@ -89,9 +92,21 @@ impl<'a> Body<'a> {
         self
     }
 
+    /// Nearly all tags are constants of two or three digits, which are written at once.
+    #[inline]
     fn tag(&mut self, tag: u32) {
-        put_number(self.out, u64::from(tag));
-        self.out.push(b'=');
+        let digit = |n: u32| b'0' + (n % 10) as u8;
+        match tag {
+            10..100 => self.out.extend_from_slice(&[digit(tag / 10), digit(tag), b'=']),
+            100..1000 => {
+                let digits = [digit(tag / 100), digit(tag / 10), digit(tag), b'='];
+                self.out.extend_from_slice(&digits);
+            }
+            _ => {
+                put_number(self.out, u64::from(tag));
+                self.out.push(b'=');
+            }
+        }
     }
 }
 
