@@ -5,7 +5,7 @@ use fix::store::MemoryStore;
 use wire::client_id::ClientId;
 use wire::frame::{Opcode, write_frame_with};
 use wire::reader::{FrameLimits, Role as Side};
-use wire::reply::{DoneStatus, OrderBooked, OrderDone, encode_booked, encode_done};
+use wire::reply::{DoneStatus, OrderBooked, OrderDone, encode_booked, encode_done, encode_error};
 use wire::{Decimal, OrderId, request};
 
 const NOW: Now = Now { steady_ns: 1, utc_ns: 1_790_000_000_000_000_000 };
@@ -70,15 +70,19 @@ impl Ends {
         String::from_utf8_lossy(&self.desk.to_client).replace('\x01', "|")
     }
 
+    fn order(&mut self, id: &str) {
+        self.client("D", |body| {
+            body.text(11, id).text(55, SYMBOL).char(54, '1').time(60, NOW.utc_ns);
+            body.number(38, 2).char(40, '2').text(44, "100.25");
+        });
+    }
+
     /// An order that rests, and its cancel.
     fn order_and_cancel(&mut self, number: u64) {
         let (id, cancel_id) = (format!("order-{number:012}"), format!("cancel-{number:012}"));
         let client_id = ClientId::new(&id).unwrap();
         let order_id = OrderId::from_u64(number);
-        self.client("D", |body| {
-            body.text(11, &id).text(55, SYMBOL).char(54, '1').time(60, NOW.utc_ns);
-            body.number(38, 2).char(40, '2').text(44, "100.25");
-        });
+        self.order(&id);
         let booked = OrderBooked {
             client_id,
             instrument_code: SYMBOL.into(),
@@ -127,4 +131,21 @@ fn an_order_and_its_cancel_take_no_allocation() {
         ends.order_and_cancel(number);
     }
     assert!(ends.calls < 1000, "{} calls to the allocator for 1000 orders", ends.calls);
+}
+
+/// An exchange whose standby may have taken over answers so: the order may well be known there.
+#[test]
+fn an_error_without_an_id_answers_the_oldest_request() {
+    let mut ends = Ends::new();
+    ends.client("H", |body| {
+        body.text(11, "asked").text(55, SYMBOL).char(54, '1');
+    });
+    ends.order("ordered");
+    let error = |ends: &mut Ends| ends.exchange(|out| encode_error(out, "ask again"));
+    let asked = error(&mut ends);
+    assert!(asked.contains("|35=j|") && asked.contains("|372=H|380=0|58=ask again|"), "{asked}");
+    let ordered = error(&mut ends);
+    assert!(ordered.contains("|35=8|") && ordered.contains("|11=ordered|"), "{ordered}");
+    assert!(ordered.contains("|150=8|39=8|") && ordered.contains("|58=ask again|"), "{ordered}");
+    assert_eq!(error(&mut ends), "", "no request waits");
 }
