@@ -1,6 +1,7 @@
 //! One FIX session without its sockets: bytes of the client in, bytes for the exchange out, and
 //! back.
 
+mod fields;
 mod market;
 mod number;
 mod orders;

@@ -1,5 +1,6 @@
 //! From a message of the client to a request of the exchange.
 
+use super::fields::Fields;
 use super::market::request::{MarketDataRequest, Rejection};
 use super::market::securities::{ListRequest, Securities};
 use super::pending::Question;
@@ -94,37 +95,38 @@ impl<'a> Request<'a> {
 }
 
 fn read<'a>(message: Message<'a>, account: &str, securities: &Securities) -> Result<Request<'a>> {
-    if let Some(other) = message.text(1).filter(|other| *other != account) {
+    let fields = &Fields::of(message);
+    if let Some(other) = fields.text(1).filter(|other| *other != account) {
         return Err((NOT_AUTHORIZED, format!("Account (1) {other} is not this session's")));
     }
     match message.msg_type() {
-        b"D" => new_order(message),
-        b"F" => Ok(Request::Cancel(change(message)?)),
+        b"D" => new_order(fields),
+        b"F" => Ok(Request::Cancel(change(fields)?)),
         b"G" => Ok(Request::Replace(Replace {
-            change: change(message)?,
-            kind: kind(message)?,
-            price: decimal(message, 44)?,
-            quantity: needed_decimal(message, 38)?,
-            delivery: delivery(message)?,
+            change: change(fields)?,
+            kind: kind(fields)?,
+            price: decimal(fields, 44)?,
+            quantity: needed_decimal(fields, 38)?,
+            delivery: delivery(fields)?,
         })),
         b"H" => Ok(Request::Status {
-            id: client_id(message, 11)?,
+            id: client_id(fields, 11)?,
             question: Box::new(Question {
-                symbol: text(message, 55)?.to_owned(),
-                side: needed_side(message)?,
-                status_id: message.text(790).map(str::to_owned),
+                symbol: text(fields, 55)?.to_owned(),
+                side: needed_side(fields)?,
+                status_id: fields.text(790).map(str::to_owned),
             }),
         }),
-        b"q" => mass_cancel(message),
+        b"q" => mass_cancel(fields),
         b"V" => Ok(Request::MarketData(MarketDataRequest::of(message, securities))),
         b"x" => Ok(Request::SecurityList(ListRequest::of(message))),
         _ => Err((UNSUPPORTED, "Unsupported message type".to_owned())),
     }
 }
 
-fn new_order(message: Message<'_>) -> Result<Request<'_>> {
-    let kind = kind(message)?;
-    let (price, stop_price) = (decimal(message, 44)?, decimal(message, 99)?);
+fn new_order<'a>(fields: &Fields<'a>) -> Result<Request<'a>> {
+    let kind = kind(fields)?;
+    let (price, stop_price) = (decimal(fields, 44)?, decimal(fields, 99)?);
     if matches!(kind, '2' | '4') != price.is_some() {
         return Err((FIELD_MISSING, format!("Price (44) is for OrdType (40) 2 and 4, not {kind}")));
     }
@@ -133,24 +135,24 @@ fn new_order(message: Message<'_>) -> Result<Request<'_>> {
         return Err((FIELD_MISSING, text));
     }
     let create = CreateOrder {
-        instrument_code: text(message, 55)?.into(),
-        client_id: client_id(message, 11)?,
-        side: needed_side(message)?,
+        instrument_code: text(fields, 55)?.into(),
+        client_id: client_id(fields, 11)?,
+        side: needed_side(fields)?,
         price,
-        amount: needed_decimal(message, 38)?,
-        time_in_force: time_in_force(message, kind)?,
+        amount: needed_decimal(fields, 38)?,
+        time_in_force: time_in_force(fields, kind)?,
         stop_price,
-        display_amount: decimal(message, 111)?,
-        post_only: message.get(18).map(|_| PostOnly::Reject),
-        delivery: delivery(message)?,
+        display_amount: decimal(fields, 111)?,
+        post_only: fields.get(18).map(|_| PostOnly::Reject),
+        delivery: delivery(fields)?,
         account_id: None,
     };
-    Ok(Request::New { create, kind, is_resent: message.is_set(97) })
+    Ok(Request::New { create, kind, is_resent: fields.is_set(97) })
 }
 
 /// The tick that caused it and its response time: both or none.
-fn delivery(message: Message<'_>) -> Result<Option<DeliveryClock>> {
-    let number = |tag| match (message.get(tag), message.number(tag)) {
+fn delivery(fields: &Fields<'_>) -> Result<Option<DeliveryClock>> {
+    let number = |tag| match (fields.get(tag), fields.number(tag)) {
         (None, _) => Ok(None),
         (Some(_), Some(number)) => Ok(Some(number)),
         (Some(_), None) => Err((OTHER, format!("tag {tag} is not a number from 0"))),
@@ -168,78 +170,78 @@ fn delivery(message: Message<'_>) -> Result<Option<DeliveryClock>> {
     }
 }
 
-fn mass_cancel(message: Message<'_>) -> Result<Request<'_>> {
-    let kind = character(message, 530)?;
-    let symbol = message.text(55);
+fn mass_cancel<'a>(fields: &Fields<'a>) -> Result<Request<'a>> {
+    let kind = character(fields, 530)?;
+    let symbol = fields.text(55);
     if (kind == '1') != symbol.is_some() {
         let text = "Symbol (55) is for MassCancelRequestType (530) 1".to_owned();
         return Err((FIELD_MISSING, text));
     }
-    Ok(Request::MassCancel { id: client_id(message, 11)?, symbol, side: side(message), kind })
+    Ok(Request::MassCancel { id: client_id(fields, 11)?, symbol, side: side(fields), kind })
 }
 
-fn change(message: Message<'_>) -> Result<Change<'_>> {
+fn change<'a>(fields: &Fields<'a>) -> Result<Change<'a>> {
     Ok(Change {
-        target: client_id(message, 41)?,
-        id: client_id(message, 11)?,
-        symbol: text(message, 55)?,
+        target: client_id(fields, 41)?,
+        id: client_id(fields, 11)?,
+        symbol: text(fields, 55)?,
     })
 }
 
 /// Without TimeInForce a limit is good till cancelled, since the exchange has no trading day that a
 /// day order could end with, and a market order is immediate.
-fn time_in_force(message: Message<'_>, kind: char) -> Result<TimeInForce> {
-    match message.get(59) {
+fn time_in_force(fields: &Fields<'_>, kind: char) -> Result<TimeInForce> {
+    match fields.get(59) {
         None if matches!(kind, '1' | '3') => Ok(TimeInForce::ImmediateOrCancelled),
         None | Some(b"1") => Ok(TimeInForce::GoodTillCancelled),
         Some(b"3") => Ok(TimeInForce::ImmediateOrCancelled),
         Some(b"4") => Ok(TimeInForce::FillOrKill),
         _ => {
             let text = "TimeInForce (59) 6 needs ExpireTime (126)".to_owned();
-            let ns = message.get(126).and_then(parse_timestamp).ok_or((FIELD_MISSING, text))?;
+            let ns = fields.get(126).and_then(parse_timestamp).ok_or((FIELD_MISSING, text))?;
             Ok(TimeInForce::GoodTillDate { expire_time_ms: (ns / 1_000_000) as i64 })
         }
     }
 }
 
-fn text(message: Message<'_>, tag: u32) -> Result<&str> {
-    message.text(tag).ok_or_else(|| (OTHER, format!("tag {tag} is missing or not UTF-8")))
+fn text<'a>(fields: &Fields<'a>, tag: u32) -> Result<&'a str> {
+    fields.text(tag).ok_or_else(|| (OTHER, format!("tag {tag} is missing or not UTF-8")))
 }
 
-fn client_id(message: Message<'_>, tag: u32) -> Result<ClientId> {
-    let text = text(message, tag)?;
+fn client_id(fields: &Fields<'_>, tag: u32) -> Result<ClientId> {
+    let text = text(fields, tag)?;
     ClientId::new(text).map_err(|error| (OTHER, format!("tag {tag}: {error}")))
 }
 
-fn decimal(message: Message<'_>, tag: u32) -> Result<Option<Decimal>> {
-    let Some(text) = message.text(tag) else { return Ok(None) };
+fn decimal(fields: &Fields<'_>, tag: u32) -> Result<Option<Decimal>> {
+    let Some(text) = fields.text(tag) else { return Ok(None) };
     match Decimal::parse(text) {
         Ok(number) => Ok(Some(number)),
         Err(error) => Err((OTHER, format!("tag {tag}: {error}"))),
     }
 }
 
-fn needed_decimal(message: Message<'_>, tag: u32) -> Result<Decimal> {
-    decimal(message, tag)?.ok_or_else(|| (FIELD_MISSING, format!("tag {tag} is missing")))
+fn needed_decimal(fields: &Fields<'_>, tag: u32) -> Result<Decimal> {
+    decimal(fields, tag)?.ok_or_else(|| (FIELD_MISSING, format!("tag {tag} is missing")))
 }
 
-fn character(message: Message<'_>, tag: u32) -> Result<char> {
-    let value = message.text(tag).and_then(|text| text.chars().next());
+fn character(fields: &Fields<'_>, tag: u32) -> Result<char> {
+    let value = fields.text(tag).and_then(|text| text.chars().next());
     value.ok_or_else(|| (FIELD_MISSING, format!("tag {tag} is missing")))
 }
 
-fn kind(message: Message<'_>) -> Result<char> {
-    character(message, 40)
+fn kind(fields: &Fields<'_>) -> Result<char> {
+    character(fields, 40)
 }
 
-fn side(message: Message<'_>) -> Option<Side> {
-    match message.get(54) {
+fn side(fields: &Fields<'_>) -> Option<Side> {
+    match fields.get(54) {
         Some(b"1") => Some(Side::Buy),
         Some(b"2") => Some(Side::Sell),
         _ => None,
     }
 }
 
-fn needed_side(message: Message<'_>) -> Result<Side> {
-    side(message).ok_or_else(|| (FIELD_MISSING, "Side (54) is missing".to_owned()))
+fn needed_side(fields: &Fields<'_>) -> Result<Side> {
+    side(fields).ok_or_else(|| (FIELD_MISSING, "Side (54) is missing".to_owned()))
 }
