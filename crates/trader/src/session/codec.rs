@@ -151,7 +151,7 @@ impl Codec {
             }
             _ => return Ok(self.other(&reply, text)),
         };
-        Ok(match self.client_ids.number(client_id) {
+        Ok(match self.client_ids.number(client_id.as_bytes()) {
             Some(number) => Reply::Execution(ExecutionReport { number, event, stamps }),
             None => {
                 let stranger = client_id.as_str();

@@ -8,7 +8,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 use std::time::Duration;
 use transport::Blocking;
-use wire::client_id::ClientId;
 use wire::frame::{Opcode, write_frame_with};
 use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request, without_default_port};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
@@ -225,9 +224,10 @@ impl ClientIds {
         std::str::from_utf8(self.of(number)).unwrap_or_default()
     }
 
-    /// The number in a client id of this run; `None` for any other.
-    pub(crate) fn number(&self, client_id: &ClientId) -> Option<u64> {
-        let (prefix, digits) = client_id.as_bytes().split_at_checked(NUMBER_AT)?;
+    /// The number in the text of a client id of this run; `None` for any other.
+    #[inline]
+    pub(crate) fn number(&self, client_id: &[u8]) -> Option<u64> {
+        let (prefix, digits) = client_id.split_at_checked(NUMBER_AT)?;
         if prefix != &self.0[..NUMBER_AT] || digits.len() != 12 {
             return None;
         }

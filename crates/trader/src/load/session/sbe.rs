@@ -217,7 +217,7 @@ impl Replies {
             }
             other => return self.complain(format!("{other:?}")),
         };
-        match (self.client_ids.number(client_id), which) {
+        match (self.client_ids.number(client_id.as_bytes()), which) {
             (Some(number), Some(which)) => Reply::Ack(which, number),
             (Some(number), None) => Reply::Rejected(number),
             (None, _) => {

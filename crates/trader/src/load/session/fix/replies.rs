@@ -8,7 +8,6 @@ use crate::session::web::ClientIds;
 use fix::hot::Report;
 use fix::session::{Event, Now, Session};
 use fix::store::MemoryStore;
-use wire::client_id::ClientId;
 
 /// The meaning of reports, for all connections.
 pub(super) struct Replies {
@@ -37,8 +36,7 @@ impl Replies {
             let text = String::from_utf8_lossy(report.text);
             self.complaint.get_or_insert_with(|| format!("rejected: {text}"));
         }
-        let number = std::str::from_utf8(id).ok().and_then(|id| ClientId::new(id).ok());
-        match (number.and_then(|id| self.number(&id)), which) {
+        match (self.number(id), which) {
             (Some(number), Some(which)) => Reply::Ack(which, number),
             (Some(number), None) => Reply::Rejected(number),
             (None, _) => {
@@ -49,12 +47,10 @@ impl Replies {
 
     /// The number of an order, by its id or its cancel's.
     #[inline]
-    fn number(&self, id: &ClientId) -> Option<u64> {
+    fn number(&self, id: &[u8]) -> Option<u64> {
         self.client_ids.number(id).or_else(|| {
-            let order: &[u8; CLIENT_ID_BYTES] = id.as_bytes().try_into().ok()?;
-            let mut order = *order;
+            let mut order: [u8; CLIENT_ID_BYTES] = id.try_into().ok()?;
             order[CANCEL_AT] = b'0';
-            let order = ClientId::new(std::str::from_utf8(&order).ok()?).ok()?;
             self.client_ids.number(&order)
         })
     }
