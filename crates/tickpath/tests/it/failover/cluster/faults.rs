@@ -211,13 +211,21 @@ impl<'a> Site<'a> {
     fn lose_exchange(&mut self, struck: usize, load: &Load) {
         self.exchange.kill();
         let others: Vec<usize> = (0..MEMBERS).filter(|member| *member != struck).collect();
-        let copy = self.find("equal copies of two", |site| site.cluster.if_equal(&others));
-        assert_has(&orders(&copy), &load.orders());
-        self.log = self.place.join(format!("promoted{}", self.exchanges));
-        std::fs::rename(copy, &self.log).unwrap();
-        let address = &self.addresses[self.exchanges % 2];
-        self.exchange = begin(&self.cluster, address, &self.log, &self.gateway.1);
+        let address = self.addresses[self.exchanges % 2].clone();
         self.exchanges += 1;
+        self.log = self.place.join(format!("promoted{}", self.exchanges));
+        for _ in 0..TAKES_MAX {
+            let copy = self.find("equal copies of two", |site| site.cluster.if_equal(&others));
+            assert_has(&orders(&copy), &load.orders());
+            let _ = std::fs::remove_dir_all(&self.log);
+            std::fs::rename(copy, &self.log).unwrap();
+            self.exchange = begin(&self.cluster, &address, &self.log, &self.gateway.1);
+            if self.find("the cluster's answer", |site| is_followed(&said_of(&site.log))) {
+                return;
+            }
+            self.exchange.kill();
+        }
+        panic!("the copies grow without an exchange");
     }
 
     fn all_equal(&mut self) -> PathBuf {
@@ -236,10 +244,14 @@ impl<'a> Site<'a> {
     }
 }
 
+/// Where an exchange with that journal says what it has to say.
+fn said_of(log: &Path) -> PathBuf {
+    log.with_extension("said")
+}
+
 /// Starts an exchange where the gateway is, and waits until it listens.
 fn begin(cluster: &Cluster, address: &str, log: &Path, follower: &str) -> Process {
-    let said = log.with_extension("said");
-    let mut command = processes::exchange(address, log, follower, &said);
+    let mut command = processes::exchange(address, log, follower, &said_of(log));
     // Longer than an election takes.
     command.args(["--follower-seconds", "10"]);
     let mut exchange = Process(cluster.at(None, || command.spawn().unwrap()));
