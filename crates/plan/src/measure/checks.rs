@@ -189,6 +189,11 @@ pub(crate) fn one_frame(
     require(fits, key, bytes, why)
 }
 
+/// Whether the bare loop, one at a time and over sockets of the kernel, is like the scenario.
+pub(crate) fn has_bare(scenario: &Scenario) -> bool {
+    scenario.exchange.start && scenario.load.is_single_ping_pong() && !is_below(scenario)
+}
+
 /// Whether an end of the scenario is below the kernel.
 pub(crate) fn is_below(scenario: &Scenario) -> bool {
     let subjects = scenario.subject.iter().map(|subject| &subject.backend);

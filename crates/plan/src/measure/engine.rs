@@ -48,10 +48,6 @@ impl Measurement for Engine {
         &[OPERATION]
     }
 
-    fn has_schedule(&self, scenario: &Scenario) -> bool {
-        scenario.load.model == Model::Open
-    }
-
     fn one_by_one(&self, scenario: &Scenario) -> Option<usize> {
         (scenario.load.model == Model::PingPong).then_some(1)
     }

@@ -44,7 +44,9 @@ pub trait Measurement: Sync {
     }
 
     /// Whether its messages leave on a schedule.
-    fn has_schedule(&self, scenario: &Scenario) -> bool;
+    fn has_schedule(&self, scenario: &Scenario) -> bool {
+        scenario.load.model == Model::Open
+    }
 
     /// Messages under way where each waits for the reply to an earlier one; `None` where they don't
     /// wait.

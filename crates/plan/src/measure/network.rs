@@ -94,14 +94,7 @@ impl Measurement for Network {
     }
 
     fn has_bare(&self, scenario: &Scenario) -> bool {
-        // The bare loop has sockets of the kernel.
-        scenario.exchange.start
-            && scenario.load.is_single_ping_pong()
-            && !checks::is_below(scenario)
-    }
-
-    fn has_schedule(&self, scenario: &Scenario) -> bool {
-        scenario.load.model == Model::Open
+        checks::has_bare(scenario)
     }
 
     fn one_by_one(&self, scenario: &Scenario) -> Option<usize> {
