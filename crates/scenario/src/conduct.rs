@@ -58,6 +58,24 @@ pub struct Until {
 }
 
 impl Conduct {
+    /// One of a test: it can be judged, and not carried out.
+    #[cfg(test)]
+    pub(crate) fn of(scenario: Scenario) -> Conduct {
+        Conduct {
+            scenario,
+            runs_directory: PathBuf::new(),
+            program: PathBuf::new(),
+            tool: String::new(),
+            command: Vec::new(),
+            connect: None,
+            connect_floor: None,
+            noise: false,
+            until: None,
+            smoke_test: false,
+            rate_search: None,
+        }
+    }
+
     /// Checks that the scenario and the command line fit together.
     pub(crate) fn check(&self) -> Result<(), ConductError> {
         let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));

@@ -182,22 +182,12 @@ fn no_permission(place: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use plan::Scenario;
-    use std::path::PathBuf;
 
     fn conduct(name: &str, sets: &[&str], out: &Path) -> Conduct {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         Conduct {
-            scenario: Scenario::find(name, &sets).unwrap(),
             runs_directory: out.to_owned(),
-            program: PathBuf::new(),
-            tool: String::new(),
-            command: Vec::new(),
-            connect: None,
-            connect_floor: None,
-            noise: false,
-            until: None,
-            smoke_test: false,
-            rate_search: None,
+            ..Conduct::of(Scenario::find(name, &sets).unwrap())
         }
     }
 

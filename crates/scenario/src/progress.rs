@@ -138,24 +138,11 @@ mod tests {
     use crate::conduct::entrants;
     use crate::placement::ScenarioCores;
     use plan::Scenario;
-    use std::path::PathBuf;
 
     /// All parts of `runs` runs, each with the time left when it begins.
     fn parts(runs: u32) -> Vec<(String, f64)> {
         let sets = [format!("runs={runs}"), "hiccup_seconds=0.5".into(), "seconds=3".into()];
-        let conduct = Conduct {
-            scenario: Scenario::find("order-to-ack", &sets).unwrap(),
-            runs_directory: PathBuf::new(),
-            program: PathBuf::new(),
-            tool: String::new(),
-            command: Vec::new(),
-            connect: None,
-            connect_floor: None,
-            noise: false,
-            until: None,
-            smoke_test: false,
-            rate_search: None,
-        };
+        let conduct = Conduct::of(Scenario::find("order-to-ack", &sets).unwrap());
         let placed = ScenarioCores {
             exchange: vec![0],
             subjects: vec![vec![1]],

@@ -92,6 +92,5 @@ fn probe(
         scheduling: spec.scheduling,
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
     };
-    let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
     launch.run_client("endpoint", &plan, teller)
 }

@@ -98,7 +98,6 @@ fn operate(launch: &Launch, teller: &mut Teller<'_>) -> Result<ClientResult, Con
         progress: teller.wants_seconds(),
         ..plan
     };
-    let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
     launch.run_client("engine-bench", &plan, teller)
 }
 

@@ -11,8 +11,11 @@ use host::network::Network;
 use plan::backend;
 use plan::process::feed::FeedPlan;
 use record::text::counted;
-use record::{ClientResult, Verdict, directory};
+use record::{Verdict, directory};
 use std::net::Ipv4Addr;
+
+/// The client, as a command of ours.
+const CLIENT: &str = "feed-bench";
 
 /// The runner.
 pub(crate) struct Feed;
@@ -25,7 +28,9 @@ impl Runner for Feed {
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
         let plan = plan(launch);
-        observer.during(launch, |teller| client(launch, &plan, teller)).map(Outcome::from)
+        observer
+            .during(launch, |teller| launch.run_client(CLIENT, &plan, teller))
+            .map(Outcome::from)
     }
 
     /// Below the kernel, rights, driver and build decide.
@@ -34,7 +39,7 @@ impl Runner for Feed {
             return Ok(None);
         }
         let trial = FeedPlan { warm_up_messages: 0, messages: 1, ..plan(launch) };
-        match client(launch, &trial, &mut Teller::new(None, launch.conduct, &[])) {
+        match launch.run_client(CLIENT, &trial, &mut Teller::new(None, launch.conduct, &[])) {
             Ok(_) => Ok(None),
             Err(ConductError::Process { why, .. }) if !launch.interrupt.is_set() => Ok(Some(why)),
             Err(error) => Err(error),
@@ -121,23 +126,13 @@ fn plan(launch: &Launch) -> FeedPlan {
     }
 }
 
-/// Runs the client, and returns its result.
-fn client(
-    launch: &Launch,
-    plan: &FeedPlan,
-    teller: &mut Teller<'_>,
-) -> Result<ClientResult, ConductError> {
-    let plan = serde_json::to_string(plan).map_err(|error| launch.failed(error.to_string()))?;
-    launch.run_client("feed-bench", &plan, teller)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::evidence::FeedExpectation;
     use plan::Measure;
-    use record::Load;
     use record::tick::Tick;
+    use record::{ClientResult, Load};
 
     fn verdict(change: fn(&mut ClientResult, &mut Tick)) -> (Verdict, String) {
         let hash = || "12ab".to_owned();

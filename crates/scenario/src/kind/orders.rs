@@ -102,8 +102,7 @@ pub(crate) fn carry_out(
     plan: &OrdersPlan,
     teller: &mut Teller<'_>,
 ) -> Result<ClientResult, ConductError> {
-    let plan = serde_json::to_string(plan).map_err(|error| launch.failed(error.to_string()))?;
-    launch.run_client("trade", &plan, teller)
+    launch.run_client("trade", plan, teller)
 }
 
 pub(crate) fn order_plan(

@@ -33,7 +33,7 @@ use plan::trust::Trust;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
 use rustix::process::Pid;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -284,7 +284,7 @@ impl Launch<'_> {
     pub(crate) fn run_client(
         &self,
         own: &str,
-        plan: &str,
+        plan: &impl Serialize,
         teller: &mut Teller<'_>,
     ) -> Result<ClientResult, ConductError> {
         let client = self.start_client(own, plan)?;
@@ -292,10 +292,15 @@ impl Launch<'_> {
     }
 
     /// Starts our client of that command, or the scenario's own, with its plan.
-    pub(crate) fn start_client(&self, own: &str, plan: &str) -> Result<Client, ConductError> {
+    pub(crate) fn start_client(
+        &self,
+        own: &str,
+        plan: &impl Serialize,
+    ) -> Result<Client, ConductError> {
+        let plan = serde_json::to_string(plan).map_err(|error| self.failed(error.to_string()))?;
         let (stderr, file) = self.stderr("")?;
         let patience = self.lasts() + CLIENT_PATIENCE;
-        let start = || Process::start(self.command_or(own), plan, file, patience);
+        let start = || Process::start(self.command_or(own), &plan, file, patience);
         let started = match self.networks {
             None => start(),
             Some(networks) => networks.trader().within(start)?,

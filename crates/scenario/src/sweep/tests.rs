@@ -108,17 +108,8 @@ fn what_can_not_be_swept_is_rejected_before_anything_is_measured() {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let sweep = Sweep {
             conduct: Conduct {
-                scenario: with_sets(name, &sets).unwrap(),
                 runs_directory: PathBuf::from("/nowhere"),
-                program: PathBuf::new(),
-                tool: String::new(),
-                command: Vec::new(),
-                connect: None,
-                connect_floor: None,
-                noise: false,
-                until: None,
-                smoke_test: false,
-                rate_search: None,
+                ..Conduct::of(with_sets(name, &sets).unwrap())
             },
             point_command: Vec::new(),
             late_share_max: None,

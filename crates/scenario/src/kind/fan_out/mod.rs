@@ -8,7 +8,6 @@ use crate::kind::rules;
 use crate::kind::runner::{RuleCheck, Runner};
 use crate::launch::Launch;
 use crate::launch::observer::Observer;
-use crate::progress::Teller;
 use plan::Scenario;
 use plan::backend::{self, XDP, has_queues};
 use plan::process::fan_out::FanOutPlan;
@@ -21,6 +20,8 @@ use std::process::Command;
 
 /// A lease that lasts as long as any run, ms.
 const LEASE_MS: u32 = 3_600_000;
+/// The client, as a command of ours.
+const CLIENT: &str = "fan-out-bench";
 /// The replicator, in errors.
 const REPLICATOR: &str = "the replicator";
 
@@ -64,7 +65,7 @@ impl Runner for FanOut {
         let order = launch.conduct.scenario.subject[launch.entrant.index].order;
         let (mut result, replicated) = replicate(launch, |ready| {
             let plan = plan(launch, ready);
-            observer.during(launch, |teller| client(launch, &plan, teller))
+            observer.during(launch, |teller| launch.run_client(CLIENT, &plan, teller))
         })?;
         if let Some(run) = result.load.fan_out.first_mut() {
             order.name().clone_into(&mut run.order);
@@ -105,7 +106,7 @@ impl Runner for FanOut {
 fn elsewhere(launch: &Launch, observer: &mut Observer<'_, '_>) -> Result<Outcome, ConductError> {
     let ready = Ready::named(launch.conduct)?;
     let plan = plan(launch, &ready);
-    let result = observer.during(launch, |teller| client(launch, &plan, teller))?;
+    let result = observer.during(launch, |teller| launch.run_client(CLIENT, &plan, teller))?;
     Ok(Outcome::from(result))
 }
 
@@ -208,16 +209,6 @@ fn plan(launch: &Launch, ready: &Ready) -> FanOutPlan {
         scheduling: spec.scheduling,
         hlog: directory::hlog(launch.path, launch.number).display().to_string(),
     }
-}
-
-/// Runs source and subscribers, and returns their result.
-fn client(
-    launch: &Launch,
-    plan: &FanOutPlan,
-    teller: &mut Teller<'_>,
-) -> Result<ClientResult, ConductError> {
-    let plan = serde_json::to_string(plan).map_err(|error| launch.failed(error.to_string()))?;
-    launch.run_client("fan-out-bench", &plan, teller)
 }
 
 /// Adds the replicator's counts.

@@ -4,7 +4,7 @@
 //! Rights, kernel and driver decide, and not all of them answer with an error: a veth drops the
 //! frames of programs in silence if its other end can't take them.
 
-use super::{client, plan, replicate};
+use super::{CLIENT, plan, replicate};
 use crate::conduct::ConductError;
 use crate::launch::Launch;
 use crate::progress::Teller;
@@ -57,7 +57,7 @@ fn copies(launch: &Launch) -> Result<(u64, u64), ConductError> {
             search_messages: 0,
             ..plan(launch, ready)
         };
-        client(launch, &plan, &mut silent)
+        launch.run_client(CLIENT, &plan, &mut silent)
     })?;
     let failed = |why| ConductError::Process { who: super::REPLICATOR.to_owned(), why };
     Ok((result.load.received, replicated.map_err(failed)?.received))

@@ -152,23 +152,10 @@ mod tests {
     use plan::Scenario;
     use record::tick::{Audit, POINTS};
     use std::fs::File;
-    use std::path::PathBuf;
 
     fn conduct(sets: &[&str]) -> Conduct {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        Conduct {
-            scenario: Scenario::find("tick-to-trade", &sets).unwrap(),
-            runs_directory: PathBuf::new(),
-            program: PathBuf::new(),
-            tool: String::new(),
-            command: Vec::new(),
-            connect: None,
-            connect_floor: None,
-            noise: false,
-            until: None,
-            smoke_test: false,
-            rate_search: None,
-        }
+        Conduct::of(Scenario::find("tick-to-trade", &sets).unwrap())
     }
 
     fn run(taking: Option<Taking>) -> Run {

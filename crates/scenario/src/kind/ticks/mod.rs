@@ -107,7 +107,6 @@ fn follow(
         exchange_process: exchange.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
         ..plan_of(launch, &ready, raw_plan, teller.wants_seconds())
     };
-    let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
     let start = ready.clock.map(Moment::now);
     let client = launch.start_client("trade", &plan)?;
     let watching = match (ready.clock, launch.entrant.is_floor) {
