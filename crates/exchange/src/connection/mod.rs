@@ -323,7 +323,7 @@ impl Service for Exchange {
         if let Some(plant) = plant {
             plant.release(acknowledged);
         }
-        awaits || outbound.holds()
+        awaits
     }
 
     fn rejection(&self, full: Full) -> &[u8] {

@@ -41,7 +41,7 @@ pub trait Service {
     /// The answer to a connection past this limit, before it is closed.
     fn rejection(&self, full: Full) -> &[u8];
     /// Called once per turn of the loop: what has happened elsewhere, in another thread or on a
-    /// disk. Returns whether something is still pending there; then the loop does not sleep.
+    /// disk. Returns whether there is more to do; then the loop does not sleep.
     fn elsewhere(&mut self, _outbound: &mut Outbound) -> bool {
         false
     }
@@ -126,6 +126,10 @@ const STUCK_NS: u64 = 500_000_000;
 /// Connections past `connections_max` that are told so at the same time; the rest is just ended.
 const REJECTIONS_MAX: usize = 64;
 const SWEEP_NS: u64 = 100_000_000;
+/// While answers are held, a backend that sleeps looks again after an eighth of the time for which
+/// none was released, and after this at most. So a held answer is late by an eighth of its wait at
+/// most, and the wait leaves the core to the disk's thread and to other processes.
+const HELD_LOOK_NS_MAX: u64 = 500_000;
 /// After this many sweeps without a user a backend that spins sleeps: a second.
 const IDLE_SWEEPS: u64 = 1_000_000_000 / SWEEP_NS;
 
@@ -155,6 +159,7 @@ pub fn serve(
         limits,
         clock,
         outbound,
+        held: (0, None),
         open: 0,
         peers: HashMap::new(),
         accepts: true,
@@ -167,7 +172,7 @@ pub fn serve(
     while !stop.load(Ordering::Relaxed) {
         let awaits = server.service.elsewhere(&mut server.outbound);
         server.flush_dirty();
-        let until_ns = if awaits { 0 } else { sweep_at_ns };
+        let until_ns = if awaits { 0 } else { sweep_at_ns.min(server.look_again_ns()) };
         match idle_sweeps < IDLE_SWEEPS {
             true => server.streams.wait(until_ns, &mut ready)?,
             false => server.streams.rest(until_ns, &mut ready)?,
@@ -205,6 +210,9 @@ struct Server<'a, S: Service> {
     limits: Limits,
     clock: Clock,
     outbound: Outbound,
+    /// The mark that was released last, and since when answers wait for a higher one; `None` while
+    /// none does.
+    held: (u64, Option<u64>),
     /// Connections that the service knows of.
     open: usize,
     /// How many of them come from each address that is limited.
@@ -216,6 +224,22 @@ struct Server<'a, S: Service> {
 }
 
 impl<S: Service> Server<'_, S> {
+    /// When to look whether held answers may leave. No event says it.
+    #[inline]
+    fn look_again_ns(&mut self) -> u64 {
+        if !self.outbound.holds() {
+            self.held.1 = None;
+            return u64::MAX;
+        }
+        let (now_ns, mark) = (self.clock.now_ns(), self.outbound.released());
+        let since_ns = match self.held {
+            (before, Some(since_ns)) if before == mark => since_ns,
+            _ => now_ns,
+        };
+        self.held = (mark, Some(since_ns));
+        now_ns + ((now_ns - since_ns) / 8).min(HELD_LOOK_NS_MAX)
+    }
+
     fn read(&mut self, id: StreamId) {
         let state = self.outbound.lanes.get(id.index()).map_or(State::Vacant, |lane| lane.state);
         match state {

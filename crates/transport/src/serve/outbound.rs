@@ -190,6 +190,12 @@ impl Outbound {
         self.mark = mark;
     }
 
+    /// The mark that was released last.
+    #[inline]
+    pub(crate) fn released(&self) -> u64 {
+        self.released
+    }
+
     /// Lets everything leave that waits for `mark` or a lower one.
     #[inline]
     pub fn release(&mut self, mark: u64) {
@@ -210,7 +216,7 @@ impl Outbound {
 
     /// Whether anything waits to be released.
     #[inline]
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         !self.held.is_empty()
     }
 

@@ -6,7 +6,7 @@ use clock::{Clock, Deadline};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::StreamId;
@@ -22,6 +22,10 @@ struct Running {
 
 impl Running {
     fn start(way: Way, limits: Limits) -> Running {
+        Running::start_with(way, limits, Echo::default())
+    }
+
+    fn start_with(way: Way, limits: Limits, mut service: impl Service + Send + 'static) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
@@ -30,7 +34,7 @@ impl Running {
             let clock = Clock::calibrate();
             let mut streams = way.open(clock);
             streams.listen(listener).unwrap();
-            serve(&mut *streams, &mut Echo::default(), limits, clock, &stopped).unwrap()
+            serve(&mut *streams, &mut service, limits, clock, &stopped).unwrap()
         });
         Running { address, stop, thread: Some(thread) }
     }
@@ -66,6 +70,12 @@ const LIMITS: Limits = Limits {
     outbound_bytes_total_max: 256 << 20,
     held_bytes_max: 1 << 20,
 };
+
+/// How long an answer is held.
+const WAIT: Duration = Duration::from_millis(400);
+/// Half a millisecond each once the loop looks seldom, and some while it looks often. A loop that
+/// does not sleep makes this many in some milliseconds.
+const TURNS_MAX: u64 = 2_000;
 
 fn message(sequence: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -231,25 +241,58 @@ fn a_broken_message_ends_its_connection_alone() {
     }
 }
 
-/// An echo whose answers wait for something that never comes.
+/// An echo whose answers wait until they may leave.
 #[derive(Default)]
-struct Holding(Echo);
+struct Holding {
+    echo: Echo,
+    may_leave: Arc<AtomicBool>,
+    /// Turns of the loop.
+    turns: Arc<AtomicU64>,
+}
 
 impl Service for Holding {
     fn opened(&mut self, id: StreamId, peer: Option<SocketAddr>, now_ns: u64) {
-        self.0.opened(id, peer, now_ns);
+        self.echo.opened(id, peer, now_ns);
     }
     fn space(&mut self, id: StreamId) -> &mut [u8] {
-        self.0.space(id)
+        self.echo.space(id)
     }
     fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound) {
         outbound.hold(1);
-        self.0.received(id, n, stamp_ns, outbound);
+        self.echo.received(id, n, stamp_ns, outbound);
     }
     fn closed(&mut self, _: StreamId, _: &mut Outbound) {}
     fn sweep(&mut self, _: u64, _: &mut Outbound) {}
     fn rejection(&self, _: Full) -> &[u8] {
         &[]
+    }
+    fn elsewhere(&mut self, outbound: &mut Outbound) -> bool {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        if self.may_leave.load(Ordering::Relaxed) {
+            outbound.release(1);
+        }
+        false
+    }
+}
+
+/// An exchange with `block` took a whole core while it waited for its disk or for a cluster that
+/// was electing a leader.
+#[test]
+fn a_sleeping_loop_sleeps_while_answers_wait_and_sees_that_they_may_leave() {
+    for way in ways().into_iter().filter(|way| way.sleeps()) {
+        let service = Holding::default();
+        let (may_leave, turns) = (service.may_leave.clone(), service.turns.clone());
+        let server = Running::start_with(way, LIMITS, service);
+        let mut stream = server.connect();
+        stream.write_all(&message(7)).unwrap();
+        stream.set_read_timeout(Some(WAIT)).unwrap();
+        assert!(stream.read(&mut [0; 1]).is_err(), "{way}: it was held");
+        let turned = turns.load(Ordering::Relaxed);
+        may_leave.store(true, Ordering::Relaxed);
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        assert_eq!(reply(&mut stream), 7, "{way}");
+        server.stop();
+        assert!(turned < TURNS_MAX, "{way}: {turned} turns in {WAIT:?}");
     }
 }
 

@@ -37,6 +37,11 @@ pub fn all() -> Vec<(&'static str, usize)> {
 }
 
 impl Way {
+    /// Whether its waits sleep.
+    pub fn sleeps(self) -> bool {
+        !self.backend.row.spins
+    }
+
     pub fn open(self, clock: Clock) -> Box<dyn Streams> {
         match self.gateways {
             0 => self.backend.open(clock).unwrap(),
