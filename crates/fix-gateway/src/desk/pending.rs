@@ -20,7 +20,8 @@ pub(super) struct PendingRequest {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
     New,
-    Cancel,
+    /// With Side (54), which the session may not know otherwise.
+    Cancel(Side),
     Replace,
     /// With MassCancelRequestType (530).
     MassCancel(char),

@@ -29,7 +29,7 @@ pub(super) enum ExecType {
 }
 
 impl ExecType {
-    fn code(self) -> char {
+    pub(super) fn code(self) -> char {
         match self {
             ExecType::New => '0',
             ExecType::Trade => 'F',
@@ -167,6 +167,11 @@ impl Desk {
         self.take_pending(|pending| pending.kind == kind && pending.target == *target)
     }
 
+    pub(super) fn answered_cancel(&mut self, target: &ClientId) -> Option<PendingRequest> {
+        let is_cancel = |kind: &RequestKind| matches!(kind, RequestKind::Cancel(_));
+        self.take_pending(|pending| is_cancel(&pending.kind) && pending.target == *target)
+    }
+
     /// Removes the oldest request that is so.
     pub(super) fn take_pending(
         &mut self,
@@ -203,11 +208,11 @@ impl Desk {
     fn done(&mut self, done: &OrderDone<'_>, now: Now) -> io::Result<()> {
         let id = done.client_id;
         // An order that never rested has no other reply.
-        let Some(order) = self.orders.get(&id) else { return Ok(()) };
+        let Some(order) = self.orders.get(&id) else { return self.cancelled_stranger(done, now) };
         let seen = OrderFields::of(&done.instrument_code, order.side, order.leaves);
         self.acknowledged(&id, done.order_id, &seen, now)?;
         let cancel = match done.status {
-            DoneStatus::Cancelled => self.answered(RequestKind::Cancel, &id),
+            DoneStatus::Cancelled => self.answered_cancel(&id),
             _ => None,
         };
         let Some(order) = self.orders.get_mut(&id) else { return Ok(()) };
@@ -274,7 +279,7 @@ impl Desk {
                     body.number(103, 99).text(58, reason);
                 })
             }
-            RequestKind::Cancel | RequestKind::Replace => {
+            RequestKind::Cancel(_) | RequestKind::Replace => {
                 self.order_cancel_reject(pending, reason, now)
             }
             RequestKind::MassCancel(_) => self.mass_cancel_report(pending, Err(reason), now),

@@ -31,6 +31,7 @@ pub(super) struct Change<'a> {
     /// ClOrdID (11).
     pub id: ClientId,
     pub symbol: &'a str,
+    pub side: Side,
 }
 
 /// Terms of a replacement.
@@ -185,6 +186,7 @@ fn change<'a>(fields: &Fields<'a>) -> Result<Change<'a>> {
         target: client_id(fields, 41)?,
         id: client_id(fields, 11)?,
         symbol: text(fields, 55)?,
+        side: needed_side(fields)?,
     })
 }
 

@@ -105,12 +105,17 @@ impl Desk {
         if let Some(order) = self.orders.get(&change.target)
             && order.has_ended()
         {
-            return self.cancel_reject(RequestKind::Cancel, change, "the order has ended", now);
+            return self.cancel_reject(
+                RequestKind::Cancel(change.side),
+                change,
+                "the order has ended",
+                now,
+            );
         }
         let instrument_code = change.symbol.into();
         let cancel = CancelOrder { client_id: change.target, instrument_code, account_id: None };
         put_frame(&mut self.to_exchange, |out| encode_cancel_order(out, &cancel));
-        self.wait_for(RequestKind::Cancel, change.target, change.id);
+        self.wait_for(RequestKind::Cancel(change.side), change.target, change.id);
         Ok(())
     }
 

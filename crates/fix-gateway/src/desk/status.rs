@@ -5,12 +5,13 @@ use super::pending::{PendingRequest, Question, RequestKind};
 use super::report::{ExecType, side_code};
 use super::state::Desk;
 use crate::link::put_frame;
+use fix::encode::Body;
 use fix::session::Now;
 use std::io;
 use wire::OrderId;
 use wire::client_id::ClientId;
-use wire::reply::DoneStatus;
-use wire::request::{OrderStatus, encode_order_status};
+use wire::reply::{DoneStatus, OrderDone};
+use wire::request::{OrderStatus, Side, encode_order_status};
 
 /// The exchange's answer.
 #[derive(Clone, Copy)]
@@ -18,6 +19,13 @@ pub(super) enum Standing<'a> {
     Open(OrderId),
     Ended(OrderId, DoneStatus),
     Unknown { reason: &'a str },
+}
+
+/// An order of which this session has no reports.
+struct Stranger<'a> {
+    order_id: Option<OrderId>,
+    symbol: &'a str,
+    side: Side,
 }
 
 /// OrdStatus (39) of an order that has ended.
@@ -105,7 +113,6 @@ impl Desk {
         standing: Standing<'_>,
         now: Now,
     ) -> io::Result<()> {
-        let exec_id = self.exec_id(now);
         let (order_id, status, text) = match standing {
             Standing::Open(order_id) => (
                 Some(order_id),
@@ -120,18 +127,55 @@ impl Desk {
             ),
             Standing::Unknown { reason } => (None, '8', reason),
         };
-        let order_id = order_id.map(OrderId::text);
+        let Question { symbol, side, .. } = question;
+        let order = Stranger { order_id, symbol, side: *side };
+        let report = (ExecType::Status, status, text);
+        self.report_stranger(&order, [id, id], report, now, |body| question.put_id(body))
+    }
+
+    /// Reports the end of an order that this session has cancelled and has no other reports of,
+    /// such as one that the client placed at an exchange that was lost.
+    pub(super) fn cancelled_stranger(&mut self, done: &OrderDone<'_>, now: Now) -> io::Result<()> {
+        if done.status != DoneStatus::Cancelled {
+            return Ok(());
+        }
+        let Some(PendingRequest { kind: RequestKind::Cancel(side), id, .. }) =
+            self.answered_cancel(&done.client_id)
+        else {
+            return Ok(());
+        };
+        let order = Stranger { order_id: Some(done.order_id), symbol: &done.instrument_code, side };
+        let text = "this session has no other reports of it: CumQty (14) and AvgPx (6) are unknown";
+        let report = (ExecType::Cancelled, ended_code(done.status), text);
+        self.report_stranger(&order, [&done.client_id, &id], report, now, |_| ())
+    }
+
+    /// An ExecutionReport of an order that the session knows by this alone. `ids` are the order's
+    /// and that of the request.
+    fn report_stranger(
+        &mut self,
+        order: &Stranger<'_>,
+        [id, request]: [&ClientId; 2],
+        (exec_type, status, text): (ExecType, char, &str),
+        now: Now,
+        more: impl FnOnce(&mut Body<'_>),
+    ) -> io::Result<()> {
+        let exec_id = self.exec_id(now);
+        let order_id = order.order_id.map(OrderId::text);
         self.send("8", now, |body| {
             body.bytes(37, order_id.as_ref().map_or(&b"NONE"[..], |text| &text[..]));
-            body.bytes(11, id.as_bytes());
-            exec_id.put(body, 17).char(150, 'I').char(39, status);
+            body.bytes(11, request.as_bytes());
+            if request != id {
+                body.bytes(41, id.as_bytes());
+            }
+            exec_id.put(body, 17).char(150, exec_type.code()).char(39, status);
             if status == '8' {
                 body.number(103, 5);
             }
-            body.text(55, &question.symbol).char(54, side_code(question.side));
+            body.text(55, order.symbol).char(54, side_code(order.side));
             // FIX requires the three numbers.
             body.number(151, 0).number(14, 0).number(6, 0).text(58, text);
-            question.put_id(body);
+            more(body);
         })
     }
 }

@@ -77,6 +77,24 @@ impl Ends {
         });
     }
 
+    /// A cancel, which the exchange executes.
+    fn cancel(&mut self, id: &str, cancel_id: &str, order_id: OrderId) -> String {
+        self.client("F", |body| {
+            body.text(41, id).text(11, cancel_id).text(55, SYMBOL).char(54, '1');
+            body.time(60, NOW.utc_ns);
+        });
+        let done = OrderDone {
+            client_id: ClientId::new(id).unwrap(),
+            instrument_code: SYMBOL.into(),
+            status: DoneStatus::Cancelled,
+            order_id,
+            order_book_sequence: 2,
+            time_ms: 2,
+            uid: "fund".into(),
+        };
+        self.exchange(|out| encode_done(out, &done))
+    }
+
     /// An order that rests, and its cancel.
     fn order_and_cancel(&mut self, number: u64) {
         let (id, cancel_id) = (format!("order-{number:012}"), format!("cancel-{number:012}"));
@@ -99,20 +117,7 @@ impl Ends {
         let order = String::from_utf8(order_id.text().to_vec()).unwrap();
         assert!(new.contains(&format!("|37={order}|11={id}|17=1790000000000-")), "{new}");
         assert!(new.contains(&format!("|150=0|39=0{shared}2|14=0|6=0|")), "{new}");
-        self.client("F", |body| {
-            body.text(41, &id).text(11, &cancel_id).text(55, SYMBOL).char(54, '1');
-            body.time(60, NOW.utc_ns);
-        });
-        let done = OrderDone {
-            client_id,
-            instrument_code: SYMBOL.into(),
-            status: DoneStatus::Cancelled,
-            order_id,
-            order_book_sequence: 2,
-            time_ms: 2,
-            uid: "fund".into(),
-        };
-        let done = self.exchange(|out| encode_done(out, &done));
+        let done = self.cancel(&id, &cancel_id, order_id);
         assert!(done.contains(&format!("|37={order}|11={cancel_id}|41={id}|17=")), "{done}");
         assert!(done.contains(&format!("|150=4|39=4{shared}0|14=0|6=0|")), "{done}");
     }
@@ -131,6 +136,19 @@ fn an_order_and_its_cancel_take_no_allocation() {
         ends.order_and_cancel(number);
     }
     assert!(ends.calls < 1000, "{} calls to the allocator for 1000 orders", ends.calls);
+}
+
+/// It was executed, and the client never learned of it: so at a standby, whose sessions have no
+/// reports of the lost exchange.
+#[test]
+fn the_cancel_of_an_order_without_reports_is_reported() {
+    let mut ends = Ends::new();
+    let order_id = OrderId::from_u64(7);
+    let done = ends.cancel("before", "its-cancel", order_id);
+    let order = String::from_utf8(order_id.text().to_vec()).unwrap();
+    assert!(done.contains(&format!("|37={order}|11=its-cancel|41=before|17=")), "{done}");
+    assert!(done.contains(&format!("|150=4|39=4|55={SYMBOL}|54=1|151=0|14=0|6=0|58=")), "{done}");
+    assert_eq!(ends.cancel("before", "again", order_id).matches("|35=8|").count(), 1);
 }
 
 /// An exchange whose standby may have taken over answers so: the order may well be known there.
