@@ -17,7 +17,7 @@ use crate::sbe_udp::{self, SbeUdp};
 use crate::secure::{Secure, reload};
 use crate::security_log;
 use crate::snapshots::Snapshots;
-use crate::standby::{self, Turn};
+use crate::standby::{self, TakenOver, Turn};
 use anyhow::{Context, bail};
 use clock::Clock;
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
@@ -75,7 +75,10 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         Turn::Exchange(taken_over) => taken_over,
         Turn::Stopped => return Ok(DONE),
     };
-    let (fence, clients) = taken_over.map(|taken| (taken.fence, taken.clients)).unzip();
+    let (fence, clients, fix_clients) = match taken_over {
+        Some(TakenOver { fence, clients, fix }) => (Some(fence), Some(clients), fix),
+        None => (None, None, None),
+    };
     let mut sessions = fix::sessions(arguments, &config)?;
     let mut exchange = Exchange::new(config)?;
     if let Some(sessions) = &mut sessions {
@@ -90,7 +93,7 @@ fn run(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let (has_taken_over, cores) = (fence.is_some(), &threads.journal);
     let shipper =
         replicate::start(arguments, &exchange, follower_tls.as_ref(), has_taken_over, cores)?;
-    let door = FixDoor::open(arguments, sessions, clock)?;
+    let door = FixDoor::open(arguments, (sessions, fix_clients), clock)?;
     let over_fix = door.as_ref().map(|door| door.counts.clone());
     let entrance = Entrance::new(
         arguments,

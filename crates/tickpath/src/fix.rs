@@ -1,7 +1,7 @@
 //! `tickpath exchange --fix`: where it accepts FIX sessions.
 
 use crate::cli::ExchangeArguments;
-use crate::process::{bind, raise_descriptors};
+use crate::process::{bind, listen as listen_on, raise_descriptors};
 use crate::secure::Secure;
 use anyhow::Context;
 use clock::Clock;
@@ -12,7 +12,7 @@ use plan::backend as rows;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::PoisonError;
 use transport::{SideSet, Streams, tls};
 
@@ -30,10 +30,10 @@ pub(crate) struct FixDoor {
 }
 
 impl FixDoor {
-    /// As the command line asks; `None` without `--fix`.
+    /// As the command line asks; `None` without `--fix`. A standby has reserved its address.
     pub(crate) fn open(
         arguments: &ExchangeArguments,
-        sessions: Option<Sessions>,
+        (sessions, reserved): (Option<Sessions>, Option<OwnedFd>),
         clock: Clock,
     ) -> anyhow::Result<Option<FixDoor>> {
         let (Some(listen), Some(sessions)) = (&arguments.fix.fix, sessions) else {
@@ -52,7 +52,10 @@ impl FixDoor {
         let clients = SideSet::open(clock, spins)?;
         // Gateways wake their exchange without a descriptor.
         let is_woken = !spins && gateways == 0 && !rows::is_below(backend);
-        let listener = bind(listen).context("--fix")?;
+        let listener = match reserved {
+            Some(reserved) => listen_on(reserved)?,
+            None => bind(listen).context("--fix")?,
+        };
         let address = listener.local_addr()?;
         let counts = SharedCounts::default();
         Ok(Some(FixDoor { address, counts, listener, clients, settings, is_woken }))

@@ -3,7 +3,7 @@
 use crate::cli::{ExchangeArguments, StandbyArguments, TlsArguments};
 use crate::process::{bind, reserve, say};
 use crate::replicate::{for_primaries, last_line, tell_followed, tell_room};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use journal::Options;
 use plan::backend as rows;
 use replica::fence::Fence;
@@ -41,6 +41,8 @@ pub(crate) struct TakenOver {
     pub fence: Fence,
     /// Where its clients are going to connect; nobody listens there yet.
     pub clients: OwnedFd,
+    /// The same for clients that speak FIX; `None` without `--fix`.
+    pub fix: Option<OwnedFd>,
 }
 
 /// The TLS for the primaries that a standby follows; `None`: it is plain.
@@ -80,15 +82,18 @@ pub(crate) fn wait(
     }
     // Until it has taken over, clients have to be rejected.
     let clients = reserve(&arguments.listen)?;
-    let address_for_clients: SocketAddr = rustix::net::getsockname(&clients)?.try_into()?;
+    let fix = arguments.fix.fix.as_deref().map(reserve).transpose().context("--fix")?;
     let options = Options { segment_bytes: SEGMENT_BYTES, ..Options::default() };
     let mut store = DirectoryStore::open(journal, options)?;
     store.tell_room(tell_room(journal, stop));
     let listener = bind(address)?;
-    let first = json!({
+    let mut first = json!({
         "standby": listener.local_addr()?.to_string(),
-        "clients": address_for_clients.to_string(),
+        "clients": address_of(&clients)?,
     });
+    if let Some(fix) = &fix {
+        first["fix"] = address_of(fix)?.into();
+    }
     say(&first.to_string());
     let promote_after = Some(Duration::from_secs_f64(*standby_seconds));
     let settings = FollowSettings { promote_after, tls: tls.clone(), ..FollowSettings::default() };
@@ -113,5 +118,11 @@ pub(crate) fn wait(
         }
     };
     let fence = Fence::start(listener, journal, tls, place)?;
-    Ok(Turn::Exchange(Some(TakenOver { fence, clients })))
+    Ok(Turn::Exchange(Some(TakenOver { fence, clients, fix })))
+}
+
+/// The address of a reserved socket.
+fn address_of(reserved: &OwnedFd) -> anyhow::Result<String> {
+    let address: SocketAddr = rustix::net::getsockname(reserved)?.try_into()?;
+    Ok(address.to_string())
 }

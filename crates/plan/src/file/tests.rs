@@ -106,7 +106,7 @@ fn a_clusters_leader_is_lost_only_where_orders_go_on_afterwards() {
         ("follower.cluster_election_ms=19", "20 to 60000 ms"),
         ("seconds=10", "set seconds above twice that"),
         ("subject.kill.failure=end", "kill, stop or cut"),
-        ("subject.kill.dialect=sbe", "over JSON"),
+        ("subject.kill.dialect=sbe-udp", "over TCP"),
         ("load.model=ping-pong", "load.model = \"open\""),
     ] {
         let error = Scenario::find("failover-cluster", &[set.to_owned()]).unwrap_err().to_string();
@@ -136,7 +136,7 @@ fn an_exchange_fails_only_where_a_standby_can_go_on() {
     Scenario::find("failover", &[]).unwrap();
     for (set, words) in [
         ("subject.kill.replicate=async", "subject.replicate"),
-        ("subject.kill.dialect=sbe", "over JSON"),
+        ("subject.kill.dialect=sbe-udp", "over TCP"),
         ("load.stamp_every=10", "stamp_every"),
         ("subject.stop.failure=cut", "network = \"veth\""),
         ("follower.round_trip_us=5", "round_trip_us = 0"),

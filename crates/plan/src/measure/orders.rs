@@ -30,8 +30,8 @@ fn check_failure(scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioE
         has_copy,
         "a standby needs subject.replicate = \"sync\", and the loss of a cluster's leader \"cluster\"",
     )?;
-    let has_own_client = subject.command.is_empty() && subject.dialect == Dialect::Json;
-    require(has_own_client, "only tickpath's own client over JSON goes on and notes the gap")?;
+    let has_own_client = subject.command.is_empty() && subject.dialect != Dialect::SbeUdp;
+    require(has_own_client, "only tickpath's own client over TCP goes on and notes the gap")?;
     let shows = scenario.load.model == Model::Open && scenario.load.stamp_every == 0;
     require(shows, "use load.model = \"open\", whose schedule shows the gap, without stamp_every")?;
     if subject.replicate == Replicate::Cluster {

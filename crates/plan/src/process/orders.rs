@@ -193,12 +193,12 @@ impl OrdersPlan {
             "bare",
             "takes load.model = \"ping-pong\" with one account on one connection",
         )?;
-        let is_json = self.wire == Wire::WebsocketJson;
+        let goes_on = matches!(self.wire, Wire::WebsocketJson | Wire::Sbe | Wire::Fix);
         require(
-            self.targets().len() == 1 || (is_json && self.load.stamp_every == 0),
+            self.targets().len() == 1 || (goes_on && self.load.stamp_every == 0),
             "target",
             &self.target,
-            "several addresses need JSON and load.stamp_every = 0",
+            "several addresses need JSON, SBE over TCP or FIX, and load.stamp_every = 0",
         )?;
         check_seconds(self.warm_up_seconds, self.seconds)?;
         self.load.check_schedule(self.warm_up_seconds, self.seconds)

@@ -165,8 +165,10 @@ impl Launch<'_> {
             }
         };
         if self.speaks_fix() {
-            // It was only for the sessions of this run.
-            let _ = std::fs::remove_dir_all(self.fix_store());
+            // They were only for the sessions of this run.
+            for store in self.fix_stores() {
+                let _ = std::fs::remove_dir_all(store);
+            }
         }
         let followed = replica.map_or(Ok(None), |replica| self.end_replica(replica));
         let mut outcome = outcome?;
@@ -244,7 +246,7 @@ impl Launch<'_> {
             connections_max: self.conduct.scenario.load.connections.max(CONNECTIONS_MAX_DEFAULT),
             replay_inputs_max: spec.replay_inputs_max,
             journal,
-            fix: self.speaks_fix().then(|| self.fix_plan()),
+            fix: self.fix_plan(),
             entry_hold_us: Some(spec.entry_hold_us).filter(|hold_us| *hold_us > 0),
             delivery_window_us: Some(spec.delivery_window_us).filter(|window_us| *window_us > 0),
             sbe_udp: self.sbe_udp(),

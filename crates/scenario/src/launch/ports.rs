@@ -14,12 +14,25 @@ impl Launch<'_> {
         (*dialect == Dialect::Fix || *feed == FeedDialect::Fix) && !is_floor
     }
 
-    pub(super) fn fix_plan(&self) -> FixPlan {
-        FixPlan { listen: self.any_port(), store: self.fix_store().display().to_string() }
+    /// Where the exchange takes FIX, if the entrant speaks it.
+    pub(super) fn fix_plan(&self) -> Option<FixPlan> {
+        let [store, _] = self.fix_stores();
+        let plan = || FixPlan { listen: self.any_port(), store: store.display().to_string() };
+        self.speaks_fix().then(plan)
     }
 
-    pub(super) fn fix_store(&self) -> PathBuf {
-        self.path.join(format!("{:03}.{}.fix", self.number, self.entrant.name))
+    /// The same for a standby at this address.
+    pub(super) fn standby_fix_plan(&self, listen: String) -> Option<FixPlan> {
+        let [_, store] = self.fix_stores();
+        let plan = || FixPlan { listen, store: store.display().to_string() };
+        self.speaks_fix().then(plan)
+    }
+
+    /// The message stores of the exchange and of its standby: a lost exchange may still have its
+    /// own.
+    pub(super) fn fix_stores(&self) -> [PathBuf; 2] {
+        let of = |end| format!("{:03}.{}.{end}", self.number, self.entrant.name);
+        ["fix", "standby-fix"].map(|end| self.path.join(of(end)))
     }
 
     /// Where the exchange takes SBE over UDP, if the entrant speaks it.

@@ -6,8 +6,9 @@ use crate::launch::process::Process;
 use crate::launch::zones::Losses;
 use crate::launch::{Launch, MarketData, Standby, cluster};
 use host::network::{Network, Networks};
-use plan::process::exchange::{ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
+use plan::process::exchange::{End, ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
 use plan::tables::replica::{Failure, Replicate};
+use plan::tables::subject::Dialect;
 use record::BetweenZones;
 use serde::Deserialize;
 use std::fs;
@@ -57,6 +58,7 @@ pub(crate) struct Replica {
 struct StandbyReady {
     standby: String,
     clients: String,
+    fix: Option<String>,
 }
 
 /// A follower's first line.
@@ -170,17 +172,24 @@ impl Launch<'_> {
         let network = self.networks.map(Networks::trader);
         let own = network.map_or(Ipv4Addr::LOCALHOST, Network::address);
         let silence_ms = self.conduct.scenario.follower.standby_ms;
-        let standby = Some(StandbyPlan { listen: format!("{own}:0"), silence_ms });
+        let listen = format!("{own}:0");
+        let standby = Some(StandbyPlan { listen: listen.clone(), silence_ms });
         let directory = replica.files.0.join("copy").display().to_string();
         let journal = JournalPlan { directory, follower: None, standby };
         let plan = self.exchange_plan(MarketData::default(), Some(journal));
-        let plan = ExchangePlan { cores: Vec::new(), listen: format!("{own}:0"), ..plan };
+        let mut plan = ExchangePlan { cores: Vec::new(), listen: listen.clone(), ..plan };
+        if let End::Exchange(book) = &mut plan.end {
+            book.fix = self.standby_fix_plan(listen);
+        }
         let (process, ready) =
             self.start_exchange_in::<StandbyReady>(network, &plan, ".standby")?;
         let mode = "sync".to_owned();
         let address = ready.standby;
         replica.plan.follower = Some(FollowerPlan { address, mode, lost_ms: LOST_MS });
-        replica.standby = Some(Standby { process, clients: ready.clients });
+        // That of FIX may be for market data alone.
+        let speaks_fix = self.entrant.dialect == Dialect::Fix;
+        let clients = ready.fix.filter(|_| speaks_fix).unwrap_or(ready.clients);
+        replica.standby = Some(Standby { process, clients });
         Ok(replica)
     }
 

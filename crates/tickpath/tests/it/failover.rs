@@ -245,6 +245,16 @@ fn a_run_shows_the_silence_between_two_exchanges() {
     run_and_lose(shipped, &["kill", "stop"], "3", [STANDBY_MS, STANDBY_MS - 100]);
 }
 
+/// The same over FIX and SBE, whose client asks the next exchange in its own dialect.
+#[test]
+fn clients_of_every_dialect_go_on_at_the_next_exchange() {
+    let shipped = include_str!("../../../../scenarios/failover.toml")
+        .replace("connections = 2", "connections = 4")
+        .replace("name = \"kill\"", "name = \"kill\"\ndialect = \"fix\"")
+        .replace("name = \"stop\"", "name = \"stop\"\ndialect = \"sbe\"");
+    run_and_lose(&shipped, &["kill", "stop"], "3", [STANDBY_MS, STANDBY_MS - 100]);
+}
+
 /// It tells its standby, which does not wait for a silence: that would last longer than the run.
 #[test]
 fn an_exchange_that_ends_hands_over_at_once() {

@@ -1,7 +1,7 @@
 //! One FIX session with an exchange during its blocking set-up: a Logon and its answer, then
 //! requests and their replies.
 
-use crate::session::web::{STEP_PATIENCE, read, wait_at_most};
+use crate::session::web::{read, wait_at_most};
 use clock::{Clock, Deadline};
 use fix::dictionary::Dictionary;
 use fix::encode::Body;
@@ -12,6 +12,7 @@ use fix::store::MemoryStore;
 use fix::tag;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use transport::Blocking;
 use transport::echo::Inbound;
 
@@ -73,6 +74,8 @@ pub(crate) struct Line<'a> {
     pub(crate) inbound: &'a mut Inbound,
     pub(crate) stream: &'a mut dyn Blocking,
     pub(crate) times: Times,
+    /// The longest that each step takes.
+    pub(crate) patience: Duration,
 }
 
 impl Line<'_> {
@@ -84,10 +87,10 @@ impl Line<'_> {
         let mut out = Vec::new();
         self.session.connected(self.times.now(), &mut out)?;
         self.stream.write_all(&out)?;
-        let deadline = Deadline::after(STEP_PATIENCE);
+        let deadline = Deadline::after(self.patience);
         let mut logout = None;
         loop {
-            let Line { session, inbound, stream, times } = self;
+            let Line { session, inbound, stream, times, .. } = self;
             let Some((message, _)) = inbound.take_by(whole).map_err(io::Error::other)? else {
                 match self.read(deadline)? {
                     0 => return Err(closed_at_logon(logout)),
@@ -136,11 +139,11 @@ impl Line<'_> {
         asked: &str,
         mut accept: impl FnMut(Message<'_>) -> Option<T>,
     ) -> io::Result<T> {
-        let deadline = Deadline::after(STEP_PATIENCE);
+        let deadline = Deadline::after(self.patience);
         let failed = |why: String| io::Error::other(format!("{asked}: {why}"));
         let mut out = Vec::new();
         loop {
-            let Line { session, inbound, stream, times } = self;
+            let Line { session, inbound, stream, times, .. } = self;
             let Some((message, _)) = inbound.take_by(whole).map_err(failed)? else {
                 match self.read(deadline) {
                     Ok(0) => return Err(failed("the exchange closed the connection".to_owned())),

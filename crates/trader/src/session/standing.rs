@@ -20,6 +20,21 @@ pub enum Standing {
     Unknown,
 }
 
+impl Standing {
+    /// As a reply to the question says; `None` for a reply to something else.
+    pub(crate) fn of(reply: &Reply<'_>) -> Option<Standing> {
+        match reply {
+            Reply::Open(_) => Some(Standing::Open),
+            Reply::Ended(ended) => Some(match ended.status {
+                DoneStatus::Filled => Standing::Filled,
+                _ => Standing::Ended,
+            }),
+            Reply::Rejected(_) => Some(Standing::Unknown),
+            _ => None,
+        }
+    }
+}
+
 /// Asks about orders on a connection that is logged on; the answers are in the same order.
 pub(crate) fn ask(
     session: &mut WebSession,
@@ -31,16 +46,8 @@ pub(crate) fn ask(
     }
     let mut standings = Vec::new();
     while standings.len() < orders.len() {
-        let standing = session.wait_for(stream, "ORDER_STATUS", |reply, _| match reply {
-            Reply::Open(_) => Some(Standing::Open),
-            Reply::Ended(ended) => Some(match ended.status {
-                DoneStatus::Filled => Standing::Filled,
-                _ => Standing::Ended,
-            }),
-            Reply::Rejected(_) => Some(Standing::Unknown),
-            _ => None,
-        });
-        standings.push(standing?);
+        let standing = |reply: &Reply<'_>, _: &[u8]| Standing::of(reply);
+        standings.push(session.wait_for(stream, "ORDER_STATUS", standing)?);
     }
     Ok(standings)
 }

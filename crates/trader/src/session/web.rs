@@ -186,7 +186,7 @@ pub(crate) fn read(stream: &mut (impl Read + ?Sized), into: &mut [u8]) -> io::Re
 pub(crate) fn wait_at_most(stream: &mut dyn Blocking, deadline: Deadline) -> io::Result<()> {
     let left = deadline.left();
     if left.is_zero() {
-        return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer to the log-on in 5 s"));
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time"));
     }
     stream.set_patience(left)
 }

@@ -6,6 +6,7 @@
 use crate::load::dialler::Dialler;
 use crate::load::error::TraderError;
 use crate::session::fix::{Line, Times, initiator, password};
+use crate::session::web::STEP_PATIENCE;
 use crate::tick::followed::fix::{FixBook, MD_ENTRY_TYPE, MD_REQ_ID, SYMBOL};
 use crate::tick::frames::FrameReceiver;
 use crate::tick::frames::fix::FixFrames;
@@ -60,8 +61,13 @@ pub(crate) fn follow(
     let dictionary = Arc::new(Dictionary::tickpath());
     let mut fix = initiator(&format!("TICKS-{token}"), password(&token), dictionary);
     let (times, mut inbound) = (Times::new(clock), Inbound::default());
-    let mut line =
-        Line { session: &mut fix, inbound: &mut inbound, stream: &mut connection, times };
+    let mut line = Line {
+        session: &mut fix,
+        inbound: &mut inbound,
+        stream: &mut connection,
+        times,
+        patience: STEP_PATIENCE,
+    };
     line.log_on().map_err(failed)?;
     let units = units(&mut line, &plan.instrument).map_err(failed)?;
     let units = units.map_err(|why| wrong(plan, why))?;

@@ -47,6 +47,21 @@ pub enum Reply {
 /// A reply with its stamp.
 pub type ReceivedReply = StampedReply<Reply>;
 
+/// The account of a connection whose session has one.
+///
+/// # Errors
+/// There are more.
+pub(crate) fn only_one(accounts: &[usize], dialect: &str) -> io::Result<usize> {
+    let [account] = *accounts else {
+        return Err(io::Error::other(format!(
+            "{} accounts on one connection, but a session of {dialect} has one: give each its own \
+             (load.connections = load.accounts)",
+            accounts.len()
+        )));
+    };
+    Ok(account)
+}
+
 /// One encoding of orders, over several connections (lanes).
 pub trait OrderProtocol {
     /// Makes a fresh, blocking connection ready to trade for `accounts`: handshake, authentication.

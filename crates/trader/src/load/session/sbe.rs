@@ -1,18 +1,21 @@
 //! Orders in SBE, as docs/internals/sbe.md defines them: one session for each connection.
 
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
+use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply, Standing, only_one};
 use crate::session::form::{CLIENT_ID_BYTES, Form};
 use crate::session::web::{ClientIds, STEP_PATIENCE, nonce, read, wait_at_most};
 use clock::Deadline;
 use plan::process::orders::OrdersPlan;
 use std::io;
+use std::time::Duration;
 use transport::Blocking;
 use transport::echo::Inbound;
 use wire::Decimal;
+use wire::client_id::ClientId;
 use wire::reply::{self, DoneStatus};
 use wire::request::CreateOrder;
 use wire::sbe::client::{
     Logon, encode_cancel_order, encode_heartbeat, encode_logon, encode_new_order,
+    encode_status_request,
 };
 use wire::sbe::exchange::{ExchangeMessage, Names, decode_exchange};
 use wire::sbe::{FRAME_HEAD_BYTES, MESSAGE_HEAD_BYTES, split};
@@ -32,8 +35,9 @@ pub(crate) struct Sbe {
 }
 
 /// One connection and its session.
-#[derive(Default)]
 struct SbeLane {
+    /// The longest that each step of its set-up takes.
+    patience: Duration,
     inbound: Inbound,
     /// Codes of the instruments by number.
     codes: Vec<String>,
@@ -65,7 +69,7 @@ impl Sbe {
         let order = CreateOrder::limit(load.instrument.clone(), nobody, side, price, amount);
         Sbe {
             first_token: load.first_token,
-            lanes: (0..load.connections).map(|_| SbeLane::default()).collect(),
+            lanes: (0..load.connections).map(|_| SbeLane::new(STEP_PATIENCE)).collect(),
             order,
             replies: Replies { client_ids: ClientIds::new(nonce()), complaint: None },
         }
@@ -79,13 +83,7 @@ impl OrderProtocol for Sbe {
         stream: &mut dyn Blocking,
         accounts: &[usize],
     ) -> io::Result<()> {
-        let [account] = *accounts else {
-            return Err(io::Error::other(format!(
-                "{} accounts on one connection, but a session of SBE has one: give each its own \
-                 (load.connections = load.accounts)",
-                accounts.len()
-            )));
-        };
+        let account = only_one(accounts, "SBE")?;
         let lane = &mut self.lanes[lane];
         lane.log_on(stream, &(self.first_token + account as u64).to_string())?;
         let code = &self.order.instrument_code;
@@ -96,6 +94,28 @@ impl OrderProtocol for Sbe {
         encode_new_order(&mut lane.order, 0, number as u16, &self.order);
         encode_cancel_order(&mut lane.cancel, 0, number as u16, &self.order.client_id);
         Ok(())
+    }
+
+    fn renew(&mut self, lane: usize, _target: &str, patience: Duration) {
+        self.lanes[lane] = SbeLane::new(patience);
+    }
+
+    fn standings(
+        &mut self,
+        lane: usize,
+        stream: &mut dyn Blocking,
+        orders: &[(u64, usize)],
+    ) -> io::Result<Vec<Standing>> {
+        let lane = &mut self.lanes[lane];
+        let mut out = Vec::new();
+        for &(number, _) in orders {
+            let client_ids = &mut self.replies.client_ids;
+            let client_id = ClientId::new(client_ids.text(number)).map_err(io::Error::other)?;
+            lane.sent += 1;
+            encode_status_request(&mut out, lane.sent, &client_id);
+        }
+        stream.write_all(&out)?;
+        lane.standings(stream, orders.len())
     }
 
     #[inline]
@@ -160,28 +180,75 @@ impl OrderProtocol for Sbe {
     }
 }
 
+fn ended(reason: &str) -> io::Error {
+    io::Error::other(format!("the exchange says: {reason}"))
+}
+
 /// The length of the first frame, once it is whole.
 fn whole(bytes: &[u8]) -> Result<Option<usize>, wire::sbe::FrameFault> {
     Ok(split(bytes)?.map(|(_, frame_bytes)| frame_bytes))
 }
 
 impl SbeLane {
+    fn new(patience: Duration) -> SbeLane {
+        SbeLane {
+            patience,
+            inbound: Inbound::default(),
+            codes: Vec::new(),
+            sent: 0,
+            pause: (0, None),
+            silence_ns_max: 0,
+            order: Vec::new(),
+            cancel: Vec::new(),
+        }
+    }
+
+    /// Reads what has come, once something has.
+    fn read(&mut self, stream: &mut dyn Blocking, deadline: Deadline) -> io::Result<()> {
+        wait_at_most(stream, deadline)?;
+        match read(stream, self.inbound.space())? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            n => {
+                self.inbound.filled(n, 0);
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for the answers to that many questions, which come in their order.
+    fn standings(&mut self, stream: &mut dyn Blocking, count: usize) -> io::Result<Vec<Standing>> {
+        let deadline = Deadline::after(self.patience);
+        let mut standings = Vec::new();
+        while standings.len() < count {
+            let taken = self.inbound.take_by(whole).map_err(io::Error::other)?;
+            let Some((frame, _)) = taken else {
+                self.read(stream, deadline)?;
+                continue;
+            };
+            let names = Names { codes: &self.codes, account: "" };
+            let message = decode_exchange(&frame[FRAME_HEAD_BYTES..], names);
+            match message.map_err(io::Error::other)? {
+                ExchangeMessage::Status { .. } => standings.push(Standing::Open),
+                ExchangeMessage::Report { reply, .. } => standings.extend(Standing::of(&reply)),
+                ExchangeMessage::Terminate { reason } => return Err(ended(reason)),
+                _ => {}
+            }
+        }
+        Ok(standings)
+    }
+
     /// Begins a session, and learns the instruments.
     fn log_on(&mut self, stream: &mut dyn Blocking, token: &str) -> io::Result<()> {
         let (mut out, cancel_on_disconnect) = (Vec::new(), false);
         let logon = Logon { session: 0, last_sequence: 0, cancel_on_disconnect, token };
         encode_logon(&mut out, &logon);
         stream.write_all(&out)?;
-        let deadline = Deadline::after(STEP_PATIENCE);
+        let deadline = Deadline::after(self.patience);
         let mut instruments = None;
         while instruments != Some(self.codes.len()) {
             let taken = self.inbound.take_by(whole).map_err(io::Error::other)?;
             let Some((frame, _)) = taken else {
-                wait_at_most(stream, deadline)?;
-                match read(stream, self.inbound.space())? {
-                    0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    n => self.inbound.filled(n, 0),
-                }
+                self.read(stream, deadline)?;
                 continue;
             };
             let names = Names { codes: &[], account: token };
@@ -193,7 +260,7 @@ impl SbeLane {
                 }
                 ExchangeMessage::Instrument(one) => self.codes.push(one.code.to_owned()),
                 ExchangeMessage::Terminate { reason } => {
-                    return Err(io::Error::other(format!("the exchange says: {reason}")));
+                    return Err(ended(reason));
                 }
                 other => return Err(io::Error::other(format!("{other:?} answers the logon"))),
             }

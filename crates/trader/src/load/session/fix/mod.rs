@@ -10,10 +10,10 @@ mod replies;
 use self::keys::Keys;
 pub use self::keys::KeysError;
 use self::replies::Replies;
-use crate::load::session::{Message, OrderProtocol, ReceivedReply};
+use crate::load::session::{Message, OrderProtocol, ReceivedReply, Standing, only_one};
 use crate::session::fix::{Line, Times, initiator, password, whole_or};
 use crate::session::form::CLIENT_ID_BYTES;
-use crate::session::web::{ClientIds, nonce};
+use crate::session::web::{ClientIds, STEP_PATIENCE, nonce};
 use clock::Clock;
 use fix::dictionary::Dictionary;
 use fix::encode::Body;
@@ -23,12 +23,16 @@ use fix::store::MemoryStore;
 use plan::process::orders::OrdersPlan;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use transport::Blocking;
 use transport::echo::Inbound;
 use wire::request::Side;
 
 /// Where a client id has the digit that tells a cancel's own id from its order's.
 const CANCEL_AT: usize = 12;
+
+/// MsgType of OrderStatusRequest.
+const STATUS_REQUEST: &str = "H";
 
 const CL_ORD_ID: u32 = 11;
 const ORDER_QTY: u32 = 38;
@@ -60,11 +64,18 @@ struct OrderFields {
 }
 
 /// One connection and its session.
-#[derive(Default)]
 struct FixLane {
+    /// The longest that each step of its set-up takes.
+    patience: Duration,
     inbound: Inbound,
     /// Once it has logged on.
     session: Option<LoggedOn>,
+}
+
+impl FixLane {
+    fn new(patience: Duration) -> FixLane {
+        FixLane { patience, inbound: Inbound::default(), session: None }
+    }
 }
 
 struct LoggedOn {
@@ -98,7 +109,7 @@ impl Fix {
             keys,
             dictionary: Arc::new(Dictionary::tickpath()),
             order,
-            lanes: (0..load.connections).map(|_| FixLane::default()).collect(),
+            lanes: (0..load.connections).map(|_| FixLane::new(STEP_PATIENCE)).collect(),
             replies: Replies { client_ids: ClientIds::new(nonce()), complaint: None },
         })
     }
@@ -124,22 +135,42 @@ impl OrderProtocol for Fix {
         stream: &mut dyn Blocking,
         accounts: &[usize],
     ) -> io::Result<()> {
-        let [account] = *accounts else {
-            return Err(io::Error::other(format!(
-                "{} accounts on one connection, but a session of FIX has one: give each its own \
-                 (load.connections = load.accounts)",
-                accounts.len()
-            )));
-        };
+        let account = only_one(accounts, "FIX")?;
         let mut session = self.session(account);
         let times = self.times;
         let lane = &mut self.lanes[lane];
         lane.inbound.reset();
-        let inbound = &mut lane.inbound;
-        Line { session: &mut session, inbound, stream, times }.log_on()?;
+        let FixLane { inbound, patience, .. } = lane;
+        Line { session: &mut session, inbound, stream, times, patience: *patience }.log_on()?;
         let (order, cancel) = forms(&session, &self.order);
         lane.session = Some(LoggedOn { session, order, cancel });
         Ok(())
+    }
+
+    fn renew(&mut self, lane: usize, _target: &str, patience: Duration) {
+        self.lanes[lane] = FixLane::new(patience);
+    }
+
+    fn standings(
+        &mut self,
+        lane: usize,
+        stream: &mut dyn Blocking,
+        orders: &[(u64, usize)],
+    ) -> io::Result<Vec<Standing>> {
+        let FixLane { inbound, session, patience } = &mut self.lanes[lane];
+        let Some(LoggedOn { session, .. }) = session else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let (times, patience) = (self.times, *patience);
+        let mut line = Line { session, inbound, stream, times, patience };
+        for &(number, _) in orders {
+            let client_id = self.replies.client_ids.text(number);
+            line.send(STATUS_REQUEST, |body| {
+                body.text(CL_ORD_ID, client_id);
+                body.text(SYMBOL, &self.order.instrument).char(SIDE, self.order.side);
+            })?;
+        }
+        orders.iter().map(|_| line.wait_for("OrderStatusRequest", replies::standing)).collect()
     }
 
     #[inline]
@@ -168,7 +199,7 @@ impl OrderProtocol for Fix {
     #[inline]
     fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<ReceivedReply>, String> {
         let times = self.times;
-        let FixLane { inbound, session } = &mut self.lanes[lane];
+        let FixLane { inbound, session, .. } = &mut self.lanes[lane];
         let mut is_garbled = false;
         let whole = |bytes: &[u8]| {
             whole_or(bytes, |length, _| {

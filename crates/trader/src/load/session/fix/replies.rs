@@ -1,13 +1,16 @@
 //! The meaning of what the exchange sends.
 
 use super::CANCEL_AT;
-use crate::load::session::{Message, Reply};
+use crate::load::session::{Message, Reply, Standing};
 use crate::session::fix::text_of;
 use crate::session::form::CLIENT_ID_BYTES;
 use crate::session::web::ClientIds;
 use fix::hot::Report;
 use fix::session::{Event, Now, Session};
 use fix::store::MemoryStore;
+
+const ORD_STATUS: u32 = 39;
+const EXEC_TYPE: u32 = 150;
 
 /// The meaning of reports, for all connections.
 pub(super) struct Replies {
@@ -96,6 +99,20 @@ impl Replies {
         self.complaint.get_or_insert(what);
         Reply::Unexpected
     }
+}
+
+/// The state of an order, by a report that answers the question (ExecType I).
+pub(super) fn standing(message: fix::message::Message<'_>) -> Option<Standing> {
+    if message.msg_type() != b"8" || message.text(EXEC_TYPE) != Some("I") {
+        return None;
+    }
+    // An order that the exchange does not know is rejected (8).
+    Some(match message.text(ORD_STATUS)? {
+        "0" | "1" | "6" | "A" | "E" => Standing::Open,
+        "2" => Standing::Filled,
+        "8" => Standing::Unknown,
+        _ => Standing::Ended,
+    })
 }
 
 #[cold]
