@@ -2,7 +2,7 @@
 //! and the exchange's session takes, and the report about it that the client takes.
 //!
 //! `cargo bench -p fix` prints nanoseconds per message; `cargo test --benches` only checks that
-//! each message is taken. What the exchange does with a message is not here.
+//! each message is taken. The work of the exchange behind its session is not measured here.
 
 use clock::Clock;
 use fix::dictionary::Dictionary;

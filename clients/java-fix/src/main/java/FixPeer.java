@@ -1,8 +1,10 @@
+import java.net.InetSocketAddress;
 import java.util.Map;
 import quickfix.Application;
 import quickfix.Group;
 import quickfix.Message;
 import quickfix.SessionID;
+import quickfix.SocketAcceptor;
 
 /** The common part of both ends: messages as lines, and lines on stdout. See README.md. */
 abstract class FixPeer implements Application {
@@ -32,6 +34,18 @@ abstract class FixPeer implements Application {
             }
         }
         return message;
+    }
+
+    /** Accepts sessions until stdin is closed; prints the port first. */
+    static void serve(SocketAcceptor acceptor) throws Exception {
+        acceptor.start();
+        InetSocketAddress address =
+            (InetSocketAddress) acceptor.getEndpoints().iterator().next().getLocalAddress();
+        say("listening " + address.getPort());
+        while (System.in.read() >= 0) {
+            // Until it is closed.
+        }
+        acceptor.stop(true);
     }
 
     static synchronized void say(String line) {

@@ -1,5 +1,4 @@
 import java.io.ByteArrayInputStream;
-import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -41,14 +40,7 @@ public final class FixServer extends FixPeer {
         SessionSettings settings = new SessionSettings(new ByteArrayInputStream(bytes));
         SocketAcceptor acceptor = new SocketAcceptor(new FixServer(), new MemoryStoreFactory(),
             settings, new SLF4JLogFactory(settings), new DefaultMessageFactory());
-        acceptor.start();
-        InetSocketAddress address =
-            (InetSocketAddress) acceptor.getEndpoints().iterator().next().getLocalAddress();
-        say("listening " + address.getPort());
-        while (System.in.read() >= 0) {
-            // Until it is closed.
-        }
-        acceptor.stop(true);
+        serve(acceptor);
     }
 
     /** The client must answer a test request. */

@@ -40,14 +40,7 @@ public final class FixSessions extends FixPeer {
         InetSocketAddress any = new InetSocketAddress("127.0.0.1", 0);
         acceptor.setSessionProvider(any, new DynamicAcceptorSessionProvider(settings,
             new SessionID("FIX.4.4", "US", "*"), sessions, stores, logs, messages));
-        acceptor.start();
-        InetSocketAddress address =
-            (InetSocketAddress) acceptor.getEndpoints().iterator().next().getLocalAddress();
-        say("listening " + address.getPort());
-        while (System.in.read() >= 0) {
-            // Until it is closed.
-        }
-        acceptor.stop(true);
+        serve(acceptor);
     }
 
     @Override
