@@ -37,6 +37,23 @@ pub(crate) struct Evidence<'a> {
     pub interrupted: bool,
 }
 
+#[cfg(test)]
+impl<'a> Evidence<'a> {
+    /// For a test: with a client's result, and nothing else.
+    pub(crate) fn of(kind: Measure, result: &'a ClientResult) -> Evidence<'a> {
+        Evidence {
+            kind,
+            result,
+            exchange: None,
+            planned: None,
+            recorded: 0,
+            asked: FeedExpectation::default(),
+            is_floor: false,
+            interrupted: false,
+        }
+    }
+}
+
 /// Expected properties of the feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct FeedExpectation {

@@ -129,7 +129,6 @@ fn plan(launch: &Launch) -> FeedPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::FeedExpectation;
     use plan::Measure;
     use record::tick::Tick;
     use record::{ClientResult, Load};
@@ -141,16 +140,7 @@ mod tests {
         let mut result = ClientResult { complete: true, load, ..ClientResult::default() };
         change(&mut result, &mut tick);
         result.load.tick = vec![tick];
-        book(&Evidence {
-            kind: Measure::Feed,
-            result: &result,
-            exchange: None,
-            planned: None,
-            recorded: 0,
-            asked: FeedExpectation::default(),
-            is_floor: false,
-            interrupted: false,
-        })
+        book(&Evidence::of(Measure::Feed, &result))
     }
 
     #[test]

@@ -143,7 +143,6 @@ pub(crate) fn order_plan(
 mod tests {
     use super::*;
     use crate::evidence::Evidence;
-    use crate::evidence::FeedExpectation;
     use crate::kind::runner::{RuleCheck, Runner};
     use plan::Measure;
     use record::Verdict;
@@ -177,14 +176,10 @@ mod tests {
         };
         change(&mut result, &mut exchange);
         let evidence = Evidence {
-            kind: Measure::Orders,
-            result: &result,
             exchange: Some(&exchange),
             planned: Some(900),
             recorded: result.load.message_bytes.order,
-            asked: FeedExpectation::default(),
-            is_floor: false,
-            interrupted: false,
+            ..Evidence::of(Measure::Orders, &result)
         };
         let broken = |(_, check): &&RuleCheck| check(&evidence).0 == Verdict::Broken;
         Orders.rules().iter().filter(broken).map(|(rule, _)| *rule).collect()

@@ -270,7 +270,6 @@ fn copies(evidence: &Evidence) -> (Verdict, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::FeedExpectation;
     use plan::Measure;
     use record::Load;
     use record::fan_out::FanOutSubscriber;
@@ -287,16 +286,7 @@ mod tests {
         change(&mut load, &mut run);
         load.fan_out = vec![run];
         let result = ClientResult { load, ..ClientResult::default() };
-        copies(&Evidence {
-            kind: Measure::FanOut,
-            result: &result,
-            exchange: None,
-            planned: None,
-            recorded: 0,
-            asked: FeedExpectation::default(),
-            is_floor: false,
-            interrupted: false,
-        })
+        copies(&Evidence::of(Measure::FanOut, &result))
     }
 
     /// A loss that nobody dropped would be one of tickpath's own.

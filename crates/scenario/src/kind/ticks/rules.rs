@@ -262,18 +262,12 @@ mod tests {
 
     fn evidence(result: &ClientResult) -> Evidence<'_> {
         Evidence {
-            kind: Measure::Ticks,
-            result,
-            exchange: None,
-            planned: None,
-            recorded: 0,
             asked: FeedExpectation {
                 receive_buffer_bytes: 4_096,
                 flow_seconds: 6.0,
                 ..FeedExpectation::default()
             },
-            is_floor: false,
-            interrupted: false,
+            ..Evidence::of(Measure::Ticks, result)
         }
     }
 
