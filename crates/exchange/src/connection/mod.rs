@@ -312,7 +312,7 @@ impl Service for Exchange {
 
     #[inline]
     fn elsewhere(&mut self, outbound: &mut Outbound) -> bool {
-        let awaits =
+        let mut awaits =
             self.entry.core.observed.is_on && turn::turn(&mut self.entry, self.wall_ns, outbound);
         let Execution { sequencer, plant, .. } = &mut self.entry.core;
         if !sequencer.is_sync() {
@@ -321,7 +321,7 @@ impl Service for Exchange {
         let acknowledged = sequencer.acknowledged();
         outbound.release(acknowledged);
         if let Some(plant) = plant {
-            plant.release(acknowledged);
+            awaits |= plant.release(acknowledged);
         }
         awaits
     }

@@ -156,11 +156,11 @@ impl Plant {
     }
 
     /// Releases inputs with marks up to this: they are durable and their replies leave now, so the
-    /// next turn publishes them.
+    /// next turn publishes them. Returns whether there are any.
     #[inline]
-    pub fn release(&mut self, mark: u64) {
+    pub fn release(&mut self, mark: u64) -> bool {
         if mark == self.released {
-            return;
+            return false;
         }
         // Inputs that waited for the journal are acknowledged now.
         let now_ns = self.clock.map_or(0, |clock| clock.now_ns());
@@ -168,9 +168,10 @@ impl Plant {
         let later = self.inputs.range_mut(first..).map(|input| &mut input.completion);
         later.take_while(|it| it.mark <= mark).for_each(|it| it.acknowledged_ns = now_ns);
         self.released = mark;
+        self.inputs.front().is_some_and(|input| input.completion.mark <= mark)
     }
 
-    /// Publishes released inputs. Returns whether there is more to do.
+    /// Publishes released inputs. Returns whether there is more to do at once.
     #[inline]
     pub fn publish(&mut self, mut to: JsonOutput) -> bool {
         let ready = self.inputs.partition_point(|input| input.completion.mark <= self.released);
@@ -192,7 +193,7 @@ impl Plant {
             self.data.settle(publisher, sequence, &mut to);
         }
         self.resending = resending;
-        resending || !self.inputs.is_empty()
+        resending
     }
 
     fn encode(&mut self, channel: Channel, ready: usize) {
@@ -237,7 +238,8 @@ impl Plant {
         let Plant { channels, subscribers: Some(subscribers), .. } = self else { return false };
         let Some(published) = channels.get_mut(channel) else { return false };
         if published.shown_from > self.released {
-            return subscribers.has(channel);
+            // An input that began it waits, and when it is released, there is a turn for it.
+            return false;
         }
         subscribers.resend(channel, &mut published.publisher)
     }

@@ -311,11 +311,6 @@ impl FeedSubscribers {
         true
     }
 
-    /// Whether the channel has a subscriber.
-    pub fn has(&self, channel: Channel) -> bool {
-        self.subscribers.iter().any(|subscriber| subscriber.channel == channel)
-    }
-
     pub fn is_multicast(&self) -> bool {
         self.recipients.group.is_some()
     }

@@ -365,13 +365,20 @@ fn a_sync_journal_holds_publication() {
     assert_eq!(replayed.engine.state_hash(), hash);
 }
 
-/// When a datagram arrives, its input is in the journal's file.
+/// When a datagram arrives, its input is in the journal's file. With `block` the exchange sleeps
+/// until then, and a release wakes nobody: it looks again itself.
 #[test]
 fn what_a_tick_says_is_in_the_journal() {
+    for backend in ["spin", "block"] {
+        ticks_are_in_the_journal(backend);
+    }
+}
+
+fn ticks_are_in_the_journal(backend: &'static str) {
     let directory = tempfile::tempdir().unwrap();
     let options = journal::Options { mode: journal::Mode::Sync, ..journal::Options::default() };
     let journal = Some(Journal { directory: directory.path().to_owned(), options });
-    let running = Running::start_on("spin", exchange::Config { journal, ..config() });
+    let running = Running::start_on(backend, exchange::Config { journal, ..config() });
     let mut following = Following::new(&running, "1", "ORDERS");
     following.reach(0);
     for n in 1..=50 {

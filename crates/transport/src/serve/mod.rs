@@ -41,7 +41,9 @@ pub trait Service {
     /// The answer to a connection past this limit, before it is closed.
     fn rejection(&self, full: Full) -> &[u8];
     /// Called once per turn of the loop: what has happened elsewhere, in another thread or on a
-    /// disk. Returns whether there is more to do; then the loop does not sleep.
+    /// disk. Returns whether there is more to do at once; then the loop does not sleep. Work that
+    /// waits for the mark of [`Outbound::hold`] is not: the loop looks again while one is not
+    /// released.
     fn elsewhere(&mut self, _outbound: &mut Outbound) -> bool {
         false
     }
@@ -126,8 +128,8 @@ const STUCK_NS: u64 = 500_000_000;
 /// Connections past `connections_max` that are told so at the same time; the rest is just ended.
 const REJECTIONS_MAX: usize = 64;
 const SWEEP_NS: u64 = 100_000_000;
-/// While answers are held, a backend that sleeps looks again after an eighth of the time for which
-/// none was released, and after this at most. So a held answer is late by an eighth of its wait at
+/// While a mark is not released, a backend that sleeps looks again after an eighth of the time for
+/// which none was, and after this at most. So a held answer is late by an eighth of its wait at
 /// most, and the wait leaves the core to the disk's thread and to other processes.
 const HELD_LOOK_NS_MAX: u64 = 500_000;
 /// After this many sweeps without a user a backend that spins sleeps: a second.
@@ -210,8 +212,8 @@ struct Server<'a, S: Service> {
     limits: Limits,
     clock: Clock,
     outbound: Outbound,
-    /// The mark that was released last, and since when answers wait for a higher one; `None` while
-    /// none does.
+    /// The mark that was released last, and since when a higher one is awaited; `None` while none
+    /// is.
     held: (u64, Option<u64>),
     /// Connections that the service knows of.
     open: usize,
@@ -224,10 +226,10 @@ struct Server<'a, S: Service> {
 }
 
 impl<S: Service> Server<'_, S> {
-    /// When to look whether held answers may leave. No event says it.
+    /// When to look whether a mark was released. No event says it.
     #[inline]
     fn look_again_ns(&mut self) -> u64 {
-        if !self.outbound.holds() {
+        if !self.outbound.awaits_release() {
             self.held.1 = None;
             return u64::MAX;
         }

@@ -214,18 +214,19 @@ impl Outbound {
         }
     }
 
-    /// Whether anything waits to be released.
+    /// Whether a mark is still to be released.
     #[inline]
-    pub(crate) fn holds(&self) -> bool {
-        !self.held.is_empty()
+    pub(crate) fn awaits_release(&self) -> bool {
+        self.mark > self.released
     }
 
     /// A lane is about to be flushed: what was appended to it waits, if it has to.
     #[inline]
     pub(crate) fn settle(&mut self, id: StreamId) {
+        let awaits_release = self.awaits_release();
         let lane = &mut self.lanes[id.index()];
         lane.dirty = false;
-        if self.mark > self.released && lane.bytes.len() > lane.settled {
+        if awaits_release && lane.bytes.len() > lane.settled {
             if lane.holds.is_empty() {
                 self.held.push(id);
             }
@@ -340,11 +341,11 @@ mod tests {
             outbound.to(id).extend(text.bytes());
             assert_eq!(flush(&mut outbound), "");
         }
-        assert!(outbound.holds());
+        assert!(outbound.awaits_release());
         outbound.release(3);
         assert_eq!(flush(&mut outbound), "one,two,two too,");
         outbound.release(5);
-        assert!(!outbound.holds());
+        assert!(!outbound.awaits_release());
         // Nothing new is to be safe: it leaves at once, behind what was held.
         outbound.to(id).extend(b"free");
         assert_eq!(flush(&mut outbound), "five,free");
@@ -366,7 +367,7 @@ mod tests {
         assert_eq!(flush(&mut outbound), "");
         outbound.release(2);
         assert_eq!(flush(&mut outbound), "nextone");
-        assert!(!outbound.holds());
+        assert!(!outbound.awaits_release());
     }
 
     /// Bytes leave in parts, and some are held: none is lost, none comes twice.
