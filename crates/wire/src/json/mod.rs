@@ -7,6 +7,7 @@
 //! The scanner is our own because structs derived with serde took twice as long to fill, mostly for
 //! moving them half full. It leaves unusual values to serde_json.
 
+pub(crate) mod form;
 pub(crate) mod string;
 
 use crate::fault::MessageFault;

@@ -6,7 +6,7 @@ use crate::order_id::OrderId;
 use crate::reply::{
     DoneStatus, FeedSubscription, Fill, OrderAmended, OrderBooked, OrderDone, OrderEnded,
     OrderOpen, Reply, RequestApplied, RequestRejected, Stamps, StopTriggered, StopWaiting,
-    Subscription, Subscriptions, TradePrevented,
+    Subscription, Subscriptions, TradePrevented, form,
 };
 use crate::request::decode::{address, client_id, decimal, optional};
 use crate::request::{Depth, Side};
@@ -107,6 +107,9 @@ pub fn decode_reply(bytes: &[u8]) -> Result<Reply<'_>, ReplyError> {
 
 /// As [`decode_reply`], with the exchange's stamps if present.
 pub fn decode_stamped_reply(bytes: &[u8]) -> Result<(Reply<'_>, Option<Stamps>), ReplyError> {
+    if let Some(read) = form::read(bytes) {
+        return Ok(read);
+    }
     let mut raw = RawReply::default();
     let read = json::parse(bytes, &mut raw).and_then(|()| raw.reply());
     let reply = read.map_err(ReplyError)?;

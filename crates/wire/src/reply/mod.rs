@@ -2,6 +2,7 @@
 
 mod decode;
 mod encode;
+mod form;
 
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;

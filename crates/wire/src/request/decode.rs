@@ -9,7 +9,7 @@ use crate::request::{
     ACCOUNT_ID_BYTES_MAX, API_TOKEN_BYTES_MAX, AmendOrder, CHANNEL_NAME_BYTES_MAX, CHANNELS_MAX,
     CancelOrder, Channel, CreateOrder, DeliveryClock, Depth, INSTRUMENT_CODE_BYTES_MAX,
     InstrumentState, KillSwitch, MassCancel, OrderStatus, Request, RequestError,
-    SetInstrumentState, Side,
+    SetInstrumentState, Side, form,
 };
 use std::net::SocketAddr;
 
@@ -95,6 +95,9 @@ impl<'a> Fields<'a> for RawChannel<'a> {
 
 /// Decodes a client's message. Keys in any order, unknown keys ignored; `null` counts as absent.
 pub fn decode_request(bytes: &[u8]) -> Result<Request<'_>, RequestError> {
+    if let Some(request) = form::read(bytes) {
+        return Ok(request);
+    }
     let mut raw = RawRequest::default();
     json::parse(bytes, &mut raw).map_err(|fault| RequestError { fault, client_id: None })?;
     raw.request().map_err(|fault| RequestError { fault, client_id: raw.any_client_id() })

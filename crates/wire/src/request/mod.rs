@@ -2,6 +2,7 @@
 
 pub(crate) mod decode;
 mod encode;
+mod form;
 mod raw_order;
 
 use crate::client_id::ClientId;

@@ -13,9 +13,12 @@ const HEADS: [&[u8]; 4] = [
     b"GET /private/account/user/balances/3001/BTC/10.5 HTTP/1.0\r\nConnection: close\r\n\r\n",
 ];
 
-const MESSAGES: [&[u8]; 19] = [
+const MESSAGES: [&[u8]; 22] = [
     include_bytes!("../../../../clients/vectors/book_stamps.json"),
     include_bytes!("../../../../clients/vectors/top_stamps.json"),
+    include_bytes!("../../../../clients/vectors/create_order.json"),
+    include_bytes!("../../../../clients/vectors/cancel_order.json"),
+    include_bytes!("../../../../clients/vectors/done_cancelled.json"),
     include_bytes!("../../../../clients/vectors/create_order_ioc_account.json"),
     include_bytes!("../../../../clients/vectors/cancel_order_account.json"),
     include_bytes!("../../../../clients/vectors/authenticate.json"),

@@ -13,7 +13,7 @@ use wire::market_data::{
     MarketData, decode_level, decode_market_data, decode_top, encode_level, encode_top,
 };
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
-use wire::reply::{self, Reply, decode_reply};
+use wire::reply::{self, Reply, decode_reply, decode_stamped_reply};
 use wire::request::{self, Request, decode_request};
 
 /// An owned message and its stamp.
@@ -94,9 +94,16 @@ fn same_grammar(data: &[u8], fault: Option<MessageFault>) {
     assert!(!meaning || !unreadable, "proper JSON, but {fault:?}");
 }
 
+/// The same after a space, which no message in our encoder's form begins with: it is read by the
+/// scanner, whatever reads the message itself.
+fn spaced(data: &[u8]) -> Vec<u8> {
+    [b" ", data].concat()
+}
+
 /// A decoded message can be encoded again, and decodes to the same.
 pub fn request(data: &[u8]) {
     let decoded = decode_request(data);
+    assert_eq!(decode_request(&spaced(data)).as_ref().ok(), decoded.as_ref().ok());
     same_grammar(data, decoded.as_ref().err().map(|error| error.fault));
     let Ok(decoded) = decoded else { return };
     let mut out = Vec::new();
@@ -155,6 +162,8 @@ pub fn reply(data: &[u8]) {
     level(data);
     top(data);
     let decoded = decode_reply(data);
+    let stamped = decode_stamped_reply(data);
+    assert_eq!(decode_stamped_reply(&spaced(data)).ok(), stamped.ok());
     same_grammar(data, decoded.as_ref().err().map(|error| error.0));
     let Ok(decoded) = decoded else { return };
     let mut out = Vec::new();
