@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::time::Duration;
 use transport::echo::datagrams::{TIME_BASE, TIME_BASE_BYTES};
-use transport::echo::{HEADER_BYTES, Message, is_nothing};
+use transport::echo::{EchoMessage, HEADER_BYTES, is_nothing};
 
 /// Questions before the other end is taken to be absent.
 const QUESTIONS_MAX: u64 = 5;
@@ -94,11 +94,11 @@ fn ask(flow: &UdpSocket) -> io::Result<EchoClock> {
     for sequence in 0..QUESTIONS_MAX {
         let mut question = Vec::with_capacity(TIME_BASE_BYTES);
         let message =
-            Message { length_bytes, reply_bytes: length_bytes, kind: TIME_BASE, sequence };
+            EchoMessage { length_bytes, reply_bytes: length_bytes, kind: TIME_BASE, sequence };
         message.encode(&mut question);
         flow.send(&question)?;
         match flow.recv(&mut into) {
-            Ok(n) => match Message::decode(&into[..n]) {
+            Ok(n) => match EchoMessage::decode(&into[..n]) {
                 Ok(Some(reply)) if reply.kind == TIME_BASE => return said(&into[HEADER_BYTES..n]),
                 _ => {}
             },

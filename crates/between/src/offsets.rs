@@ -2,7 +2,7 @@
 
 use crate::probes::Probes;
 use clock::time_base::Bridge;
-use record::between::{Between, OffsetBracket, OffsetClaim, OffsetEstimate};
+use record::between::{HostClocks, OffsetBracket, OffsetClaim, OffsetEstimate};
 use sync::{BATCHES, Bounds, Brackets, Estimate, Probe, estimates, wander_ns};
 
 /// Instants at which the bracket's width and the claims are looked at.
@@ -33,7 +33,7 @@ pub struct Offsets {
     /// The claim of the clocks' keepers with the tightest bound that the bracket doesn't
     /// contradict.
     claim: Option<(Bridge, String, u64)>,
-    record: Between,
+    record: HostClocks,
 }
 
 impl Offsets {
@@ -52,7 +52,7 @@ impl Offsets {
         let sound = claims.iter().filter(|(claim, _)| claim.contradicted.is_empty());
         let tightest = sound.min_by_key(|(_, bound_ns)| *bound_ns);
         let tightest = tightest.map(|(claim, bound_ns)| (claim.from.clone(), *bound_ns));
-        let record = Between {
+        let record = HostClocks {
             probes: probes.own.iter().filter(|probe| probe.reply.is_some()).count() as u64,
             stamps: source(probes).to_owned(),
             kernel_stamps: probes.kernel,
@@ -64,7 +64,7 @@ impl Offsets {
                 estimate(&probes.own, APPLICATION, &Brackets::of(&probes.own, &bounds, &[]))
             }),
             claims: claims.into_iter().map(|(claim, _)| claim).collect(),
-            ..Between::default()
+            ..HostClocks::default()
         };
         let claim = bridge.zip(tightest).map(|(bridge, (from, ns))| (bridge, from, ns));
         Offsets { brackets, claim, record }
@@ -97,7 +97,7 @@ impl Offsets {
     }
 
     /// The record. `worst` is the instant of the largest error that was used, and that error.
-    pub fn into_record(mut self, worst: Option<(u64, u64)>) -> Between {
+    pub fn into_record(mut self, worst: Option<(u64, u64)>) -> HostClocks {
         self.record.offset_ns = self.at(self.record.at_ns).map(|offset| offset.middle_ns);
         if let Some((at_ns, error_ns)) = worst {
             self.record.error_ns = Some(error_ns);

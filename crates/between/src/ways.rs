@@ -8,7 +8,7 @@ use clock::recorder::{Recorder, histogram};
 use clock::time_base::one_way;
 use hdrhistogram::Histogram;
 use plan::tables::one_way::OneWay;
-use record::between::Between;
+use record::between::HostClocks;
 use std::collections::HashMap;
 use sync::{NearerStamps, Probe, Reply};
 use transport::echo::datagrams::{EchoStamps, ReplyLeft};
@@ -169,7 +169,7 @@ impl Ways {
         tags: [String; 3],
         mut recorder: Recorder,
         (from_ns, to_ns): (u64, u64),
-    ) -> Between {
+    ) -> HostClocks {
         let mut totals: [Histogram<u64>; 3] = std::array::from_fn(|_| histogram());
         let (mut worst, mut unknown): (Option<(u64, u64)>, u64) = (None, 0);
         for way in &self.kept {

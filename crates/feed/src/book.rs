@@ -4,7 +4,7 @@ use engine::depth::{Depth, DepthError, RestingOrder};
 use engine::{InstrumentState, Side, StateHash, Top};
 
 use crate::fault::Fault;
-use crate::format::message::{Channel, Message};
+use crate::format::message::{Channel, FeedMessage};
 
 /// Why a message contradicts the book.
 pub type BookFault = Fault;
@@ -34,30 +34,30 @@ impl Book {
     /// If the message contradicts the book. The book is then unchanged, and differs from the
     /// sender's.
     #[inline]
-    pub fn apply(&mut self, message: &Message) -> Result<(), BookFault> {
+    pub fn apply(&mut self, message: &FeedMessage) -> Result<(), BookFault> {
         match (self.channel, *message) {
-            (_, Message::State { state, .. }) => self.state = state,
-            (_, Message::Definition { .. }) | (Channel::Levels, Message::Trade { .. }) => {}
+            (_, FeedMessage::State { state, .. }) => self.state = state,
+            (_, FeedMessage::Definition { .. }) | (Channel::Levels, FeedMessage::Trade { .. }) => {}
             (
                 Channel::Orders,
-                Message::OrderAdded { order_id, side, price_ticks, quantity_lots, .. },
+                FeedMessage::OrderAdded { order_id, side, price_ticks, quantity_lots, .. },
             ) => {
                 let order = RestingOrder { order_id, side, price_ticks, quantity_lots };
                 self.depth.add(&order).map_err(fault_of)?;
             }
-            (Channel::Orders, Message::OrderReduced { order_id, quantity_lots, .. }) => {
+            (Channel::Orders, FeedMessage::OrderReduced { order_id, quantity_lots, .. }) => {
                 let shown = self.depth.order(order_id).ok_or(Fault::UnknownOrder)?;
                 if quantity_lots >= shown.quantity_lots {
                     return Err(Fault::Contradiction);
                 }
                 self.depth.set_quantity(order_id, quantity_lots);
             }
-            (Channel::Orders, Message::OrderDeleted { order_id, .. }) => {
+            (Channel::Orders, FeedMessage::OrderDeleted { order_id, .. }) => {
                 self.depth.remove(order_id).ok_or(Fault::UnknownOrder)?;
             }
             (
                 Channel::Orders,
-                Message::Trade { order_id, price_ticks, quantity_lots, aggressor_side, .. },
+                FeedMessage::Trade { order_id, price_ticks, quantity_lots, aggressor_side, .. },
             ) => {
                 let shown = self.depth.order(order_id).ok_or(Fault::UnknownOrder)?;
                 let side = aggressor_side.opposite();
@@ -70,10 +70,13 @@ impl Book {
                     Some(left_lots) => self.depth.set_quantity(order_id, left_lots),
                 };
             }
-            (Channel::Levels, Message::Level { side, price_ticks, quantity_lots, orders, .. }) => {
+            (
+                Channel::Levels,
+                FeedMessage::Level { side, price_ticks, quantity_lots, orders, .. },
+            ) => {
                 self.depth.set_level(side, price_ticks, quantity_lots, orders).map_err(fault_of)?;
             }
-            (Channel::Orders, Message::Level { .. }) | (Channel::Levels, _) => {
+            (Channel::Orders, FeedMessage::Level { .. }) | (Channel::Levels, _) => {
                 return Err(Fault::OtherChannel);
             }
         }

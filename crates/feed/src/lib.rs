@@ -25,7 +25,7 @@ pub use fault::{Fault, Faults};
 pub use follower::asked::RecoveryRequest;
 pub use follower::{Follower, Outcome};
 pub use format::codec::MESSAGE_BYTES_MAX;
-pub use format::message::{Channel, Message, PacketHeader, PacketKind};
+pub use format::message::{Channel, FeedMessage, PacketHeader, PacketKind};
 pub use format::packet::{
     Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, encode_packet, patch_place,
     patch_published,

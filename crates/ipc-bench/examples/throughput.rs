@@ -4,7 +4,7 @@
 //! `cargo run --release -p ipc-bench --example throughput [ROUNDS=9] [CORES=0,1]`
 
 use clock::Clock;
-use ipc::region::Place;
+use ipc::region::RegionBacking;
 use ipc::ring::{Producers, Ring, Shape};
 use std::hint::black_box;
 
@@ -71,7 +71,7 @@ fn ours(cores: &[usize]) -> f64 {
         producers: Producers::One,
         may_sleep: false,
     };
-    let ring = Ring::create(Place::Memory, shape).expect("memory for a ring");
+    let ring = Ring::create(RegionBacking::Memory, shape).expect("memory for a ring");
     let mut producer = ring.producer().expect("the only producer");
     let mut consumer = ring.consumer().expect("the only consumer");
     let message = [7u8; BYTES];

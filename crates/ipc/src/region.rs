@@ -43,9 +43,9 @@ use crate::new_file::{Temporary, allocate};
 
 pub use crate::header::{GEOMETRY_WORDS, HEADER_BYTES, REGION_BYTES_MAX, RegionKind, VERSION};
 
-/// The place of a new region.
+/// The memory behind a new region.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum RegionBacking<'a> {
     /// A file, which any process can open by its path. It stays when its creator ends.
     File(&'a Path),
     /// A memfd, for threads and for processes that get its descriptor. It disappears with its last
@@ -70,7 +70,7 @@ impl Region {
     /// An existing file, a full file system, a path without permission, or a body above
     /// [`REGION_BYTES_MAX`].
     pub fn create(
-        place: Place<'_>,
+        place: RegionBacking<'_>,
         kind: RegionKind,
         geometry: [u64; GEOMETRY_WORDS],
         body_bytes: u64,
@@ -82,12 +82,12 @@ impl Region {
             return Err(IpcError::Shape { what: "the region", given: bytes, allowed });
         }
         match place {
-            Place::Memory => {
+            RegionBacking::Memory => {
                 let region = Region::new_memory(geometry, bytes)?;
                 region.fill(kind, prepare);
                 Ok(region)
             }
-            Place::File(path) => {
+            RegionBacking::File(path) => {
                 let temporary = Temporary::create(path)?;
                 let file =
                     temporary.file.try_clone().map_err(|e| IpcError::path("open", path, e))?;

@@ -17,7 +17,7 @@ fn folder_with(name: &str) -> (TempDir, PathBuf) {
 }
 
 fn create(path: &Path) -> Result<Region, IpcError> {
-    Region::create(Place::File(path), RegionKind::Ring, GEOMETRY, 1000, |_| {})
+    Region::create(RegionBacking::File(path), RegionKind::Ring, GEOMETRY, 1000, |_| {})
 }
 
 fn names(folder: &TempDir) -> Vec<String> {
@@ -72,7 +72,8 @@ fn it_is_not_visible_before_it_is_whole() {
         // Another process is faster.
         std::fs::write(&path, b"other").unwrap();
     };
-    let error = Region::create(Place::File(&path), RegionKind::Ring, GEOMETRY, 1000, prepare);
+    let error =
+        Region::create(RegionBacking::File(&path), RegionKind::Ring, GEOMETRY, 1000, prepare);
     assert!(matches!(error, Err(IpcError::Exists(_))));
     assert_eq!(std::fs::read(&path).unwrap(), b"other");
     assert_eq!(names(&folder), ["region"]);
@@ -171,7 +172,7 @@ fn other_files_are_rejected_with_their_kind() {
 /// An emulator may not support sealing.
 #[test]
 fn a_memfd_can_be_neither_shrunk_nor_grown() {
-    let made = Region::create(Place::Memory, RegionKind::Ring, GEOMETRY, 1000, |_| {});
+    let made = Region::create(RegionBacking::Memory, RegionKind::Ring, GEOMETRY, 1000, |_| {});
     let region = match made {
         Ok(region) => region,
         Err(IpcError::System { doing: "seal", source, .. }) => {
@@ -205,10 +206,11 @@ fn a_full_file_system_is_an_error() {
         );
     }
     let place = folder.path().join("region");
-    let error = Region::create(Place::File(&place), RegionKind::Ring, GEOMETRY, bytes, |_| {});
+    let error =
+        Region::create(RegionBacking::File(&place), RegionKind::Ring, GEOMETRY, bytes, |_| {});
     assert!(matches!(error, Err(IpcError::NoRoom { .. })), "{error:?}");
     assert!(names(&folder).is_empty());
-    let error = Region::create(Place::Memory, RegionKind::Ring, GEOMETRY, u64::MAX, |_| {});
+    let error = Region::create(RegionBacking::Memory, RegionKind::Ring, GEOMETRY, u64::MAX, |_| {});
     assert!(matches!(error, Err(IpcError::Shape { .. })), "{error:?}");
 }
 

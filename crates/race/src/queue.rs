@@ -26,14 +26,14 @@ const ESTIMATORS: [(Leaving, &str); 3] =
 
 /// An order's place by one estimator.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct QueuePlace {
     leaving: Leaving,
     lots_ahead: f64,
     /// Whether it would have traded by now.
     has_traded: bool,
 }
 
-impl Place {
+impl QueuePlace {
     /// A trade at the order's price: it uses up the lots ahead, then the order. `others` lots of
     /// other orders are left.
     fn trade(&mut self, lots: f64, others: f64) {
@@ -57,7 +57,7 @@ impl Place {
 #[derive(Clone, Debug)]
 struct FollowedOrder {
     order_id: u64,
-    places: [Place; ESTIMATORS.len()],
+    places: [QueuePlace; ESTIMATORS.len()],
     /// Whether it has traded in the day.
     has_traded: bool,
 }
@@ -156,7 +156,8 @@ impl Walk {
         }
         self.orders += 1;
         self.lots_ahead_at_start.push(ahead as f64);
-        let place = |(leaving, _)| Place { leaving, lots_ahead: ahead as f64, has_traded: false };
+        let place =
+            |(leaving, _)| QueuePlace { leaving, lots_ahead: ahead as f64, has_traded: false };
         self.followed.entry(key(&order)).or_default().push(FollowedOrder {
             order_id: order.order_id,
             places: ESTIMATORS.map(place),

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 /// One run between two clocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Between"))]
 #[serde(default)]
-pub struct Between {
+pub struct HostClocks {
     /// Messages with their replies, of which each has four stamps: sent, received, replied,
     /// returned.
     pub probes: u64,
@@ -87,7 +88,7 @@ pub struct OffsetBracket {
 pub struct OffsetEstimate {
     /// The assumption: `symmetric paths`.
     pub assumes: String,
-    /// Source of the stamps, as in [`Between::stamps`]: of one kind at all four points.
+    /// Source of the stamps, as in `between`: of one kind at all four points.
     pub stamps: String,
     /// Offset in the window in the middle, ns.
     pub offset_ns: i64,

@@ -1,6 +1,6 @@
 //! A fan-out: losses, ranks and the hold of one run.
 
-use crate::between::Between;
+use crate::between::HostClocks;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ pub struct FanOutEnd {
     /// Probes of its clock that were not answered.
     pub probes_lost: u64,
     /// The offset of its clock against the source's.
-    pub between: Between,
+    pub between: HostClocks,
 }
 
 /// A hold that was applied: each copy was handed on at its message's release, a fixed time after

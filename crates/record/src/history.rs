@@ -26,7 +26,7 @@ pub struct History {
     /// As the user named it.
     pub directory: String,
     /// Newest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HistoryEntry>,
     /// Entries beyond [`ENTRIES_MAX`], which were not read.
     pub left_out: usize,
 }
@@ -34,7 +34,8 @@ pub struct History {
 /// One directory in it.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Entry {
+#[cfg_attr(test, schemars(rename = "Entry"))]
+pub struct HistoryEntry {
     /// Its name.
     pub name: String,
     /// Its content.
@@ -129,14 +130,14 @@ pub fn read(directory: &Path) -> io::Result<History> {
     names.sort_unstable_by(|a, b| b.cmp(a));
     let left_out = names.len().saturating_sub(ENTRIES_MAX);
     names.truncate(ENTRIES_MAX);
-    let read = |name: String| Entry { what: what(&directory.join(&name)), name };
-    let mut entries: Vec<Entry> = names.into_iter().map(read).collect();
+    let read = |name: String| HistoryEntry { what: what(&directory.join(&name)), name };
+    let mut entries: Vec<HistoryEntry> = names.into_iter().map(read).collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(moment(entry)));
     Ok(History { directory: directory.display().to_string(), entries, left_out })
 }
 
 /// The sort key: the start time, written as in the names of directories.
-fn moment(entry: &Entry) -> String {
+fn moment(entry: &HistoryEntry) -> String {
     match &entry.what {
         EntryContent::Record(summary) => summary.started.replace(':', "-"),
         EntryContent::Other { .. } => entry.name.clone(),

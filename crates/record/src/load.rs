@@ -152,7 +152,7 @@ pub struct Load {
     pub datagrams: Option<Datagrams>,
     /// The clocks of both ends, of each run in order; empty where one clock stamps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub between: Vec<crate::between::Between>,
+    pub between: Vec<crate::between::HostClocks>,
     /// Messages that the kernel stamped; absent if it was not asked to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamped: Option<KernelStamped>,

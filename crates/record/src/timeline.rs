@@ -73,7 +73,7 @@ pub struct Column {
 
 /// Position of a line in a log.
 #[derive(Clone, Copy)]
-struct Place {
+struct LinePosition {
     tag: u32,
     number: u32,
     offset: u64,
@@ -82,7 +82,7 @@ struct Place {
     length_seconds: f64,
 }
 
-impl Place {
+impl LinePosition {
     /// The time that decides on the column. The partial interval at the end of a run belongs to the
     /// interval before it.
     fn moment(&self, usual_seconds: f64) -> f64 {
@@ -103,7 +103,7 @@ struct Cuts {
 
 struct Index {
     path: PathBuf,
-    places: Vec<Place>,
+    places: Vec<LinePosition>,
     span_seconds: f64,
 }
 
@@ -212,7 +212,7 @@ fn index(
                 let start_seconds = placed.start - origin;
                 index.span_seconds = index.span_seconds.max(start_seconds + length);
                 lengths.push(length);
-                index.places.push(Place {
+                index.places.push(LinePosition {
                     tag: tag as u32,
                     number,
                     offset: begin,
@@ -267,10 +267,10 @@ struct RunColumns {
 
 fn read_run(index: &Index, cuts: Cuts, tags: usize) -> io::Result<RunColumns> {
     let column_of =
-        |place: &Place| (place.moment(cuts.usual_seconds) / cuts.column_seconds) as usize;
+        |place: &LinePosition| (place.moment(cuts.usual_seconds) / cuts.column_seconds) as usize;
     let columns = index.places.iter().map(column_of).max().map_or(1, |last| last + 1);
     let columns = columns.min(2 * COLUMNS_MAX);
-    let mut by_column: Vec<Vec<Place>> = vec![Vec::new(); columns];
+    let mut by_column: Vec<Vec<LinePosition>> = vec![Vec::new(); columns];
     for place in &index.places {
         by_column[column_of(place).min(columns - 1)].push(*place);
     }
@@ -299,7 +299,7 @@ fn read_run(index: &Index, cuts: Cuts, tags: usize) -> io::Result<RunColumns> {
 /// A worker: reads columns until none are left.
 fn read_columns(
     path: &Path,
-    columns: &[Vec<Place>],
+    columns: &[Vec<LinePosition>],
     next: &AtomicUsize,
     tags: usize,
 ) -> io::Result<RunColumns> {

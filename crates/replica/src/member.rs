@@ -8,7 +8,7 @@
 //!
 //! See docs/decisions/040-the-copy-in-a-cluster.md.
 
-use crate::replayed::{Place, ReplayedStore};
+use crate::replayed::{CopyState, ReplayedStore};
 use crate::session::{Following, Session, SessionError, Store, StoreError};
 use crate::term::{Term, last_number};
 use crc32c::crc32c;
@@ -69,7 +69,7 @@ impl Member {
     /// # Errors
     /// The directory can't be opened.
     pub fn open(path: &Path, options: Options) -> Result<Member, StoreError> {
-        let store = ReplayedStore::open(path, options, Place::default())?;
+        let store = ReplayedStore::open(path, options, CopyState::default())?;
         Ok(Member { store, followed: None, last: 0, out: Vec::new() })
     }
 
@@ -94,7 +94,7 @@ impl Member {
         let name = |bytes: Vec<u8>| LogName::from_bytes(bytes.first_chunk()?);
         let log =
             saved.log.map(|bytes| name(bytes).ok_or_else(|| damaged("its log"))).transpose()?;
-        let place = Place {
+        let place = CopyState {
             log,
             terms: saved.terms,
             next: saved.next,
@@ -114,7 +114,7 @@ impl Member {
     /// The store has failed.
     pub fn save(&mut self) -> Result<usize, StoreError> {
         self.store.commit()?;
-        let Place { log, terms, next, register, register_is_whole } = self.store.place();
+        let CopyState { log, terms, next, register, register_is_whole } = self.store.place();
         let connection = self.followed.as_ref().map(|Connection { number, received, session }| {
             let following = session.state().0;
             SavedConnection { number: *number, received: *received, following }

@@ -1,10 +1,10 @@
 //! The store of a cluster's member. After a restart a member gets again what it got before, while
 //! its directory has all of it, or some.
 //!
-//! So nothing is decided by the directory, only by the [`Place`] in what the cluster's log says.
-//! Records that the directory has must be the same ones, and are not written again. Its terms and
-//! its register are not set back meanwhile: the directory is a copy of some moment at any time, and
-//! may be promoted.
+//! So nothing is decided by the directory, only by the [`CopyState`] in what the cluster's log
+//! says. Records that the directory has must be the same ones, and are not written again. Its terms
+//! and its register are not set back meanwhile: the directory is a copy of some moment at any time,
+//! and may be promoted.
 
 use crate::admission::{Own, Rejection, admit};
 use crate::frame::{FrameError, Hello};
@@ -19,7 +19,7 @@ const COMPARED_MAX: u64 = 4096;
 
 /// A copy as the cluster's log has made it up to a place in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CopyState {
     /// The log that is copied; `None` before the first primary.
     pub log: Option<LogName>,
     /// Its terms.
@@ -35,7 +35,7 @@ pub struct Place {
 /// A directory, and the place that decides.
 pub struct ReplayedStore {
     disk: DirectoryStore,
-    place: Place,
+    place: CopyState,
     /// The directory had all records below when it was opened.
     had: u64,
     /// Reads those.
@@ -56,7 +56,11 @@ impl ReplayedStore {
     ///
     /// # Errors
     /// The directory can't be opened, or is behind the place.
-    pub fn open(path: &Path, options: Options, place: Place) -> Result<ReplayedStore, StoreError> {
+    pub fn open(
+        path: &Path,
+        options: Options,
+        place: CopyState,
+    ) -> Result<ReplayedStore, StoreError> {
         let mut disk = DirectoryStore::open(path, options)?;
         disk.tell_room(Box::new(|is_full| !is_full));
         let had = disk.next_sequence();
@@ -74,7 +78,7 @@ impl ReplayedStore {
     }
 
     /// Where the copy is.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &CopyState {
         &self.place
     }
 
@@ -114,7 +118,7 @@ impl ReplayedStore {
 
     /// Hands the register to the directory if it is whole and new there.
     fn write_register(&mut self) -> Result<(), StoreError> {
-        let Place { register, register_is_whole, .. } = &self.place;
+        let CopyState { register, register_is_whole, .. } = &self.place;
         if !register_is_whole || self.register_written == Some(register.len()) {
             return Ok(());
         }
@@ -127,7 +131,7 @@ impl ReplayedStore {
 impl Store for ReplayedStore {
     fn admit(&mut self, hello: &Hello) -> Result<u64, AdmitError> {
         self.commit()?;
-        let Place { log, terms, next, .. } = &self.place;
+        let CopyState { log, terms, next, .. } = &self.place;
         admit(Own { log: *log, terms, next: *next }, hello)?;
         self.disk.begin(hello.log)?;
         let is_later = last_number(&hello.terms) > last_number(&self.disk.terms()?);
@@ -135,7 +139,7 @@ impl Store for ReplayedStore {
             return Err(failed(Rejection::NoRoom).into());
         }
         let (log, terms, next) = (Some(hello.log), hello.terms.clone(), self.place.next);
-        self.place = Place { log, terms, next, register: Vec::new(), register_is_whole: false };
+        self.place = CopyState { log, terms, next, register: Vec::new(), register_is_whole: false };
         self.register_written = None;
         Ok(next)
     }

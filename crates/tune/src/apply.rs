@@ -7,7 +7,7 @@ use host::Root;
 use record::tune::{Step, StepResult as Outcome, Survey};
 
 use crate::journal::{Journal, JournalError, JournalLine};
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::revert::{self, StepSelection};
 use crate::system::System;
 use crate::wish::same;
@@ -28,7 +28,7 @@ pub fn boot_id(root: &Root) -> String {
 }
 
 /// The name of the device behind an interrupt's number, which changes with a reboot.
-pub(crate) fn identity(root: &Root, place: &Place) -> Option<String> {
+pub(crate) fn identity(root: &Root, place: &SettingPlace) -> Option<String> {
     let number = place.interrupt()?;
     let all = host::interrupts::read(root)?;
     all.into_iter().find(|one| one.id == number).map(|one| one.name)
@@ -99,7 +99,7 @@ fn one(
         outcome: outcome.to_owned(),
         detail,
     };
-    let place: Place = match step.place.parse() {
+    let place: SettingPlace = match step.place.parse() {
         Ok(place) => place,
         Err(why) => return Ok(told("failed", why)),
     };
@@ -111,7 +111,7 @@ fn one(
     if holds(&place, before.as_deref(), after) {
         return Ok(told("already", String::new()));
     }
-    if matches!(place, Place::Text(_)) && before != step.before {
+    if matches!(place, SettingPlace::Text(_)) && before != step.before {
         let why = "it changed since the plan was made; plan again".to_owned();
         return Ok(told("failed", why));
     }
@@ -141,7 +141,7 @@ fn announce(
     system: &mut dyn System,
     root: &Root,
     journal: &mut Journal,
-    (setting, place): (&str, &Place),
+    (setting, place): (&str, &SettingPlace),
     (before, after): (&Option<String>, Option<&str>),
     boot_id: &str,
 ) -> Result<usize, JournalError> {
@@ -169,23 +169,23 @@ fn announce(
 }
 
 /// Whether a place that reads `now` holds `value`.
-pub(crate) fn holds(place: &Place, now: Option<&str>, value: Option<&str>) -> bool {
+pub(crate) fn holds(place: &SettingPlace, now: Option<&str>, value: Option<&str>) -> bool {
     match (now, value) {
         (None, None) => true,
-        (Some(now), Some(value)) if matches!(place, Place::Text(_)) => now == value,
+        (Some(now), Some(value)) if matches!(place, SettingPlace::Text(_)) => now == value,
         (Some(now), Some(value)) => same(place, value, now),
         _ => false,
     }
 }
 
 /// The system's reason, with an explanation if it says too little.
-pub(crate) fn explained(place: &Place, error: &std::io::Error) -> String {
+pub(crate) fn explained(place: &SettingPlace, error: &std::io::Error) -> String {
     use rustix::io::Errno;
     let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
     let rejects = [Errno::PERM, Errno::IO, Errno::INVAL].into_iter().any(is);
     let why = match place {
         // Without any write permission, opening the file gives EACCES.
-        Place::Kernel(path) if path.starts_with("/proc/irq/") && rejects => {
+        SettingPlace::Kernel(path) if path.starts_with("/proc/irq/") && rejects => {
             "; this interrupt can't be moved: the kernel manages it (isolcpus=managed_irq keeps it \
              away), or its driver has tied it to a core"
         }

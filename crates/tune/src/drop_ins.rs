@@ -4,7 +4,7 @@
 use host::Root;
 
 use crate::persist::udev_parts;
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::wish::{WantedValue, Wish};
 
 /// Directories of systemd-sysctl, the most important first (sysctl.d(5)).
@@ -52,11 +52,11 @@ struct Rival {
 pub(crate) fn rivals(root: &Root, wishes: &[Wish]) -> Vec<String> {
     let mut said = Vec::new();
     for wish in wishes {
-        if let (Place::Text(path), WantedValue::Is(text)) = (&wish.place, &wish.want) {
+        if let (SettingPlace::Text(path), WantedValue::Is(text)) = (&wish.place, &wish.want) {
             said.extend(limits(root, path, text));
             said.extend(module_parameters(root, path, text));
         }
-        let Place::Kernel(path) = &wish.place else { continue };
+        let SettingPlace::Kernel(path) = &wish.place else { continue };
         let (ours, found) = match (path.strip_prefix("/proc/sys/"), udev_parts(path)) {
             (Some(key), _) => (SYSCTL_FILE, sysctls(root, key)),
             (None, Some((_, _, attribute))) => (UDEV_FILE, rules(root, attribute)),

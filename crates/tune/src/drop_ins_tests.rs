@@ -9,7 +9,7 @@ fn said(files: &[(&str, &str)], path: &str, text: &str) -> Vec<String> {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let place = Place::Text(path.to_owned());
+    let place = SettingPlace::Text(path.to_owned());
     let wishes = [Wish { place, want: WantedValue::Is(text.to_owned()) }];
     rivals(&Root::at(directory.path()), &wishes)
 }

@@ -11,7 +11,7 @@ use host::{HostError, Permissions, Root, Scheduling, Topology, ethtool};
 use record::machine::Fingerprint;
 
 use crate::boot::{Word, words_of};
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::system::{Machine, System};
 use crate::time_sources::TimeSources;
 use crate::watch::Activity;
@@ -163,7 +163,7 @@ fn nic_attributes(root: &Root, machine: &Fingerprint) -> BTreeMap<String, BTreeM
     let hardware = machine.fixed.nics.iter().flatten().chain(&machine.load.interfaces_virtual);
     let of_nic = |nic: &str| -> BTreeMap<String, u64> {
         let value = |attribute: &str| {
-            let place = Place::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
+            let place = SettingPlace::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
             let value = system.read(&place).ok()??.trim().parse().ok()?;
             Some((attribute.to_owned(), value))
         };

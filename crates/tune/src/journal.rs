@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::system::System;
 
 /// Default directory of journal and lock.
@@ -73,13 +73,13 @@ pub(crate) enum JournalLine {
 
 /// One step and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct JournaledStep {
     /// Its number.
     pub step: usize,
     /// The setting, or the kind of file.
     pub setting: String,
     /// Its place.
-    pub place: Place,
+    pub place: SettingPlace,
     /// Name of the device behind a number.
     pub identity: Option<String>,
     /// The boot in which it was made.
@@ -100,7 +100,7 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    entries: BTreeMap<usize, Entry>,
+    entries: BTreeMap<usize, JournaledStep>,
     /// The kernel releases it when this process ends in any way.
     _lock: Option<File>,
 }
@@ -170,7 +170,7 @@ impl Journal {
             JournalLine::Step { step, setting, place, identity, before, after } => {
                 let place = place.parse()?;
                 let boot_id = boot_id.to_owned();
-                let entry = Entry {
+                let entry = JournaledStep {
                     step,
                     setting,
                     place,
@@ -191,7 +191,7 @@ impl Journal {
         Ok(())
     }
 
-    fn entry(&mut self, step: usize) -> Result<&mut Entry, String> {
+    fn entry(&mut self, step: usize) -> Result<&mut JournaledStep, String> {
         self.entries.get_mut(&step).ok_or_else(|| format!("there is no step {step}"))
     }
 
@@ -216,12 +216,12 @@ impl Journal {
     }
 
     /// Steps in order, including reverted ones.
-    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &JournaledStep> {
         self.entries.values()
     }
 
     /// Steps that are not reverted.
-    pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub fn standing(&self) -> impl DoubleEndedIterator<Item = &JournaledStep> {
         self.entries().filter(|entry| !entry.is_reverted)
     }
 

@@ -9,7 +9,7 @@ use record::tune::Step;
 use crate::boot::{self, BootFile, MARK};
 use crate::drop_ins::{SYSCTL, SYSCTL_FILE, UDEV, UDEV_FILE};
 use crate::goal::Goal;
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::system::System;
 use crate::wish::Wish;
 
@@ -27,13 +27,17 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    pub(crate) fn of(place: &Place) -> Carrier {
+    pub(crate) fn of(place: &SettingPlace) -> Carrier {
         match place {
-            Place::Kernel(path) if path.starts_with("/proc/sys/") => Carrier::Sysctl,
-            Place::Kernel(path) if udev_parts(path).is_some() => Carrier::Udev,
-            Place::Kernel(_) | Place::Nic { .. } | Place::DmaLatency => Carrier::Unit,
-            Place::Directory(path) if path.starts_with("/sys/") => Carrier::Unit,
-            Place::Text(_) | Place::Directory(_) | Place::Service(_) => Carrier::Itself,
+            SettingPlace::Kernel(path) if path.starts_with("/proc/sys/") => Carrier::Sysctl,
+            SettingPlace::Kernel(path) if udev_parts(path).is_some() => Carrier::Udev,
+            SettingPlace::Kernel(_) | SettingPlace::Nic { .. } | SettingPlace::DmaLatency => {
+                Carrier::Unit
+            }
+            SettingPlace::Directory(path) if path.starts_with("/sys/") => Carrier::Unit,
+            SettingPlace::Text(_) | SettingPlace::Directory(_) | SettingPlace::Service(_) => {
+                Carrier::Itself
+            }
         }
     }
 
@@ -73,7 +77,7 @@ pub(crate) fn steps(
     };
     let mut steps = Vec::new();
     let mut ours = |path: String, text: String| {
-        let place = Place::Text(path);
+        let place = SettingPlace::Text(path);
         let before = system.read(&place).unwrap_or_default();
         if before.as_ref() != Some(&text) {
             steps.push(Step { place: place.to_string(), before, after: Some(text) });
@@ -96,7 +100,7 @@ pub(crate) fn steps(
         ours(format!("{WANTS}/tickpath.conf"), text);
     }
     if has_unit && !root.exists(WANTS) {
-        let place = Place::Directory(WANTS.to_owned()).to_string();
+        let place = SettingPlace::Directory(WANTS.to_owned()).to_string();
         steps.insert(0, Step { place, before: None, after: Some("there".to_owned()) });
     }
     if words.is_empty() {
@@ -105,7 +109,7 @@ pub(crate) fn steps(
     let last = Topology::read(root).last_possible;
     for group in boot::groups(system, root) {
         for (BootFile { path, text }, after) in group.merged(words, last)? {
-            let place = Place::Text(format!("/{path}")).to_string();
+            let place = SettingPlace::Text(format!("/{path}")).to_string();
             steps.push(Step { place, before: text, after: Some(after) });
         }
     }
@@ -114,7 +118,7 @@ pub(crate) fn steps(
 
 /// In names with dots (mostly interfaces), dots are written as slashes (sysctl.d(5)).
 fn sysctl_line(wish: &Wish) -> Option<String> {
-    let Place::Kernel(path) = &wish.place else { return None };
+    let SettingPlace::Kernel(path) = &wish.place else { return None };
     let name = path.strip_prefix("/proc/sys/")?;
     let name = if name.contains('.') { name.to_owned() } else { name.replace('/', ".") };
     // The dash: a missing sysctl is no error at boot.
@@ -132,7 +136,7 @@ pub(crate) fn udev_parts(path: &str) -> Option<(&'static str, &str, &str)> {
 }
 
 fn udev_line(wish: &Wish) -> Option<String> {
-    let Place::Kernel(path) = &wish.place else { return None };
+    let SettingPlace::Kernel(path) = &wish.place else { return None };
     let (subsystem, device, attribute) = udev_parts(path)?;
     let value = wish.want.written();
     Some(format!(

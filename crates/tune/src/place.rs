@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A place with one value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum SettingPlace {
     /// A file of the kernel below `/proc` or `/sys`: one write sets it, and the kernel may change
     /// its form.
     Kernel(String),
@@ -26,50 +26,53 @@ pub enum Place {
     DmaLatency,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SettingPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Kernel(path) => write!(f, "kernel:{path}"),
-            Place::Text(path) => write!(f, "file:{path}"),
-            Place::Directory(path) => write!(f, "directory:{path}"),
-            Place::Nic { nic, attribute } => write!(f, "nic:{nic}/{attribute}"),
-            Place::Service(unit) => write!(f, "service:{unit}"),
-            Place::DmaLatency => write!(f, "hold:/dev/cpu_dma_latency"),
+            SettingPlace::Kernel(path) => write!(f, "kernel:{path}"),
+            SettingPlace::Text(path) => write!(f, "file:{path}"),
+            SettingPlace::Directory(path) => write!(f, "directory:{path}"),
+            SettingPlace::Nic { nic, attribute } => write!(f, "nic:{nic}/{attribute}"),
+            SettingPlace::Service(unit) => write!(f, "service:{unit}"),
+            SettingPlace::DmaLatency => write!(f, "hold:/dev/cpu_dma_latency"),
         }
     }
 }
 
-impl FromStr for Place {
+impl FromStr for SettingPlace {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<SettingPlace, String> {
         let unknown =
             || format!("{text:?} is no place: kernel:, file:, directory:, nic:, service:");
         let (kind, rest) = text.split_once(':').ok_or_else(unknown)?;
         Ok(match kind {
-            "kernel" => Place::Kernel(rest.to_owned()),
-            "file" => Place::Text(rest.to_owned()),
-            "directory" => Place::Directory(rest.to_owned()),
+            "kernel" => SettingPlace::Kernel(rest.to_owned()),
+            "file" => SettingPlace::Text(rest.to_owned()),
+            "directory" => SettingPlace::Directory(rest.to_owned()),
             "nic" => {
                 let (nic, attribute) = rest.split_once('/').ok_or_else(unknown)?;
-                Place::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() }
+                SettingPlace::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() }
             }
-            "service" => Place::Service(rest.to_owned()),
-            "hold" => Place::DmaLatency,
+            "service" => SettingPlace::Service(rest.to_owned()),
+            "hold" => SettingPlace::DmaLatency,
             _ => return Err(unknown()),
         })
     }
 }
 
-impl Place {
+impl SettingPlace {
     /// Whether its value is lost at reboot.
     pub fn is_live(&self) -> bool {
-        matches!(self, Place::Kernel(_) | Place::Nic { .. } | Place::DmaLatency)
+        matches!(
+            self,
+            SettingPlace::Kernel(_) | SettingPlace::Nic { .. } | SettingPlace::DmaLatency
+        )
     }
 
     /// The number of the interrupt that a file below `/proc/irq` controls.
     pub fn interrupt(&self) -> Option<&str> {
-        let Place::Kernel(path) = self else { return None };
+        let SettingPlace::Kernel(path) = self else { return None };
         path.strip_prefix("/proc/irq/")?.split('/').next()
     }
 }
@@ -88,8 +91,10 @@ mod tests {
             "service:irqbalance.service",
             "hold:/dev/cpu_dma_latency",
         ] {
-            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<SettingPlace>().unwrap().to_string(), text);
         }
-        assert!("x".parse::<Place>().is_err() && "nic:eth0".parse::<Place>().is_err());
+        assert!(
+            "x".parse::<SettingPlace>().is_err() && "nic:eth0".parse::<SettingPlace>().is_err()
+        );
     }
 }

@@ -4,8 +4,8 @@ use host::Root;
 use record::tune::StepResult as Outcome;
 
 use crate::apply::{boot_id, explained, holds, identity};
-use crate::journal::{Entry, Journal, JournalError, JournalLine};
-use crate::place::Place;
+use crate::journal::{Journal, JournalError, JournalLine, JournaledStep};
+use crate::place::SettingPlace;
 use crate::system::{System, clear_beside};
 use crate::wish::undone;
 
@@ -21,7 +21,7 @@ pub enum StepSelection {
 }
 
 impl StepSelection {
-    fn takes(&self, entry: &Entry) -> bool {
+    fn takes(&self, entry: &JournaledStep) -> bool {
         match self {
             StepSelection::All => true,
             StepSelection::From(first) => entry.step >= *first,
@@ -43,7 +43,7 @@ pub fn revert(
     force: bool,
 ) -> Result<Vec<Outcome>, JournalError> {
     let boot_id = boot_id(root);
-    let entries: Vec<Entry> =
+    let entries: Vec<JournaledStep> =
         journal.standing().rev().filter(|entry| which.takes(entry)).cloned().collect();
     let mut outcomes = Vec::new();
     for entry in entries {
@@ -68,7 +68,7 @@ pub fn revert(
 fn one(
     system: &mut dyn System,
     root: &Root,
-    entry: &Entry,
+    entry: &JournaledStep,
     boot_id: &str,
     force: bool,
 ) -> (&'static str, String) {
@@ -89,15 +89,15 @@ fn one(
             || entry.now.as_ref().is_some_and(|then| then.as_deref() == now)
     };
     match place {
-        Place::Kernel(_) | Place::Nic { .. } if now.is_none() => {
+        SettingPlace::Kernel(_) | SettingPlace::Nic { .. } if now.is_none() => {
             return ("already", "it no longer exists".to_owned());
         }
         // It exists only with its directory.
-        Place::Kernel(_) if entry.before.is_none() => return ("already", String::new()),
+        SettingPlace::Kernel(_) if entry.before.is_none() => return ("already", String::new()),
         place if place.is_live() && is_other_boot && !was_ours(now.as_deref()) => {
             return ("already", "the reboot has reset it".to_owned());
         }
-        Place::Text(_) if !force && !was_ours(now.as_deref()) => {
+        SettingPlace::Text(_) if !force && !was_ours(now.as_deref()) => {
             return ("kept", "it was changed since: edit it, or use --force".to_owned());
         }
         _ => {}

@@ -5,7 +5,7 @@ use record::tune::StepResult as Outcome;
 
 use crate::apply::{boot_id, explained, holds};
 use crate::journal::Journal;
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::system::System;
 
 /// Each step that was not reverted: as applied, drifted, failed, or waiting for a reboot.
@@ -24,7 +24,7 @@ pub fn status(system: &dyn System, root: &Root, journal: &Journal) -> Vec<Outcom
             (None, Ok(now)) if holds(&entry.place, now.as_deref(), entry.after.as_deref()) => {
                 let is_fresh = entry.boot_id == boot_id;
                 match &entry.place {
-                    Place::Text(_) if entry.setting == "boot" && is_fresh => {
+                    SettingPlace::Text(_) if entry.setting == "boot" && is_fresh => {
                         ("after_reboot", String::new())
                     }
                     _ => ("as_applied", String::new()),
@@ -32,7 +32,7 @@ pub fn status(system: &dyn System, root: &Root, journal: &Journal) -> Vec<Outcom
             }
             (None, Ok(now)) => {
                 let shown = |text: Option<&str>| match (&entry.place, text) {
-                    (Place::Text(_), Some(_)) => "another text".to_owned(),
+                    (SettingPlace::Text(_), Some(_)) => "another text".to_owned(),
                     (_, text) => format!("{:?}", text.unwrap_or("absent").trim()),
                 };
                 let after = shown(entry.after.as_deref());

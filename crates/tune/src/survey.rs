@@ -12,7 +12,7 @@ use crate::drop_ins;
 use crate::goal::Goal;
 use crate::inspection::Inspection;
 use crate::persist::{self, BootUnit, Carrier};
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::setting::{Setting, Value, Wishes};
 use crate::settings;
 use crate::system::System;
@@ -193,16 +193,19 @@ impl Surveyor<'_> {
         match &setting.wishes {
             Wishes::Advice | Wishes::Boot(_) => Vec::new(),
             Wishes::Sysctl(name, bound) => {
-                let place = Place::Kernel(format!("/proc/sys/{}", name.replace('.', "/")));
+                let place = SettingPlace::Kernel(format!("/proc/sys/{}", name.replace('.', "/")));
                 vec![Wish { place, want: (*bound).into() }]
             }
             Wishes::File(path, bound) => {
-                vec![Wish { place: Place::Kernel((*path).to_owned()), want: (*bound).into() }]
+                vec![Wish {
+                    place: SettingPlace::Kernel((*path).to_owned()),
+                    want: (*bound).into(),
+                }]
             }
             Wishes::Stopped(units) => units
                 .iter()
                 .map(|unit| {
-                    let place = Place::Service((*unit).to_owned());
+                    let place = SettingPlace::Service((*unit).to_owned());
                     let is_static = |now: String| !now.contains("abled");
                     let now = self.system.read(&place).ok().flatten();
                     let want = match now.is_some_and(is_static) {
@@ -240,7 +243,8 @@ impl Surveyor<'_> {
     }
 
     fn look(&self, wishes: &[Wish]) -> SettingPlaces {
-        let makes_directory = wishes.iter().any(|wish| matches!(wish.place, Place::Directory(_)));
+        let makes_directory =
+            wishes.iter().any(|wish| matches!(wish.place, SettingPlace::Directory(_)));
         let mut looked = SettingPlaces::default();
         for wish in wishes {
             let place = &wish.place;
@@ -252,8 +256,8 @@ impl Surveyor<'_> {
                 }
             };
             let may_come = match place {
-                Place::Text(_) | Place::Directory(_) => true,
-                Place::Kernel(_) => makes_directory,
+                SettingPlace::Text(_) | SettingPlace::Directory(_) => true,
+                SettingPlace::Kernel(_) => makes_directory,
                 _ => false,
             };
             if before.is_none() && !may_come {
@@ -350,7 +354,7 @@ fn blank(setting: &Setting) -> SettingState {
         Wishes::Boot(_) => "the boot loader's configuration",
         Wishes::Sysctl(..) => Carrier::Sysctl.name(),
         Wishes::Stopped(_) => Carrier::Itself.name(),
-        Wishes::File(path, _) => Carrier::of(&Place::Kernel((*path).to_owned())).name(),
+        Wishes::File(path, _) => Carrier::of(&SettingPlace::Kernel((*path).to_owned())).name(),
         Wishes::Of(_) => match setting.id {
             id if id.starts_with("block.") => Carrier::Udev.name(),
             "nic.rps" | "nic.rfs" | "nic.xps" | "nic.napi_defer" => Carrier::Udev.name(),

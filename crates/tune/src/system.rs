@@ -10,7 +10,7 @@ use host::root::SourceText;
 use host::{Root, ethtool};
 
 use crate::hold;
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::wish::restorable;
 
 /// Reads and writes places.
@@ -19,13 +19,13 @@ pub trait System {
     ///
     /// # Errors
     /// The system's error.
-    fn read(&self, place: &Place) -> io::Result<Option<String>>;
+    fn read(&self, place: &SettingPlace) -> io::Result<Option<String>>;
 
     /// Sets a place to `value`, or removes it.
     ///
     /// # Errors
     /// The system's error: EPERM, EINVAL, EBUSY, ENOENT, EIO.
-    fn write(&mut self, place: &Place, value: Option<&str>) -> io::Result<()>;
+    fn write(&mut self, place: &SettingPlace, value: Option<&str>) -> io::Result<()>;
 
     /// Appends a line to a file of our own, durably.
     ///
@@ -57,21 +57,21 @@ impl Machine {
     }
 
     /// Only below another root.
-    fn stand_in(&self, place: &Place) -> Option<PathBuf> {
+    fn stand_in(&self, place: &SettingPlace) -> Option<PathBuf> {
         let path = stand_in(place).filter(|_| !self.root.is_system())?;
         Some(self.root.path(path))
     }
 }
 
 impl System for Machine {
-    fn read(&self, place: &Place) -> io::Result<Option<String>> {
+    fn read(&self, place: &SettingPlace) -> io::Result<Option<String>> {
         let read = self.look(place);
         if let Ok(Some(text)) = &read {
             let (path, note) = match place {
-                Place::Kernel(path) | Place::Text(path) => {
+                SettingPlace::Kernel(path) | SettingPlace::Text(path) => {
                     (path.clone(), SourceText::Text(text.clone()))
                 }
-                Place::Directory(path) => (path.clone(), SourceText::Directory),
+                SettingPlace::Directory(path) => (path.clone(), SourceText::Directory),
                 place => (stand_in(place).unwrap_or_default(), SourceText::Text(text.clone())),
             };
             self.root.note(path, || note);
@@ -79,51 +79,55 @@ impl System for Machine {
         read
     }
 
-    fn write(&mut self, place: &Place, value: Option<&str>) -> io::Result<()> {
+    fn write(&mut self, place: &SettingPlace, value: Option<&str>) -> io::Result<()> {
         if let Some(path) = self.stand_in(place) {
             return overwrite(&path, value.unwrap_or_default());
         }
         match (place, value) {
-            (Place::Kernel(path), Some(value)) => {
+            (SettingPlace::Kernel(path), Some(value)) => {
                 overwrite(&self.root.path(path), &restorable(value))
             }
             // It can't be made or removed: it exists or not.
-            (Place::Kernel(_), None) => Err(io::ErrorKind::NotFound.into()),
-            (Place::Text(path), value) => replace(&self.root.path(path), value),
-            (Place::Directory(path), Some(_)) => fs::create_dir(self.root.path(path)),
-            (Place::Directory(path), None) => fs::remove_dir(self.root.path(path)),
-            (Place::Nic { nic, attribute }, value) => {
+            (SettingPlace::Kernel(_), None) => Err(io::ErrorKind::NotFound.into()),
+            (SettingPlace::Text(path), value) => replace(&self.root.path(path), value),
+            (SettingPlace::Directory(path), Some(_)) => fs::create_dir(self.root.path(path)),
+            (SettingPlace::Directory(path), None) => fs::remove_dir(self.root.path(path)),
+            (SettingPlace::Nic { nic, attribute }, value) => {
                 let value = value.and_then(|value| value.trim().parse().ok());
                 ethtool::set(nic, attribute, value.ok_or(io::ErrorKind::InvalidInput)?)
             }
-            (Place::Service(unit), value) => set_service(unit, value.unwrap_or_default()),
-            (Place::DmaLatency, value) => hold::hold(value),
+            (SettingPlace::Service(unit), value) => set_service(unit, value.unwrap_or_default()),
+            (SettingPlace::DmaLatency, value) => hold::hold(value),
         }
     }
 }
 
 /// The file that replaces a place that is not a file.
-fn stand_in(place: &Place) -> Option<String> {
+fn stand_in(place: &SettingPlace) -> Option<String> {
     let name = match place {
-        Place::Nic { nic, attribute } => format!("nic/{nic}/{attribute}"),
-        Place::Service(unit) => format!("service/{unit}"),
-        Place::DmaLatency => "cpu_dma_latency".to_owned(),
-        Place::Kernel(_) | Place::Text(_) | Place::Directory(_) => return None,
+        SettingPlace::Nic { nic, attribute } => format!("nic/{nic}/{attribute}"),
+        SettingPlace::Service(unit) => format!("service/{unit}"),
+        SettingPlace::DmaLatency => "cpu_dma_latency".to_owned(),
+        SettingPlace::Kernel(_) | SettingPlace::Text(_) | SettingPlace::Directory(_) => {
+            return None;
+        }
     };
     Some(format!("{STAND_INS}/{name}"))
 }
 
 impl Machine {
-    fn look(&self, place: &Place) -> io::Result<Option<String>> {
+    fn look(&self, place: &SettingPlace) -> io::Result<Option<String>> {
         if let Some(path) = self.stand_in(place) {
             return absent(fs::read_to_string(path));
         }
         match place {
-            Place::Kernel(path) | Place::Text(path) => {
+            SettingPlace::Kernel(path) | SettingPlace::Text(path) => {
                 absent(fs::read_to_string(self.root.path(path)))
             }
-            Place::Directory(path) => Ok(self.root.path(path).is_dir().then(|| "there".to_owned())),
-            Place::Nic { nic, attribute } => match ethtool::get(nic, attribute) {
+            SettingPlace::Directory(path) => {
+                Ok(self.root.path(path).is_dir().then(|| "there".to_owned()))
+            }
+            SettingPlace::Nic { nic, attribute } => match ethtool::get(nic, attribute) {
                 Err(error)
                     if error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error()) =>
                 {
@@ -131,8 +135,8 @@ impl Machine {
                 }
                 other => Ok(other?.map(|value| value.to_string())),
             },
-            Place::Service(unit) => service(unit),
-            Place::DmaLatency => hold::held(),
+            SettingPlace::Service(unit) => service(unit),
+            SettingPlace::DmaLatency => hold::held(),
         }
     }
 }
@@ -203,8 +207,8 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// Removes the remains of a crash next to a file.
-pub(crate) fn clear_beside(root: &Root, place: &Place) {
-    if let Place::Text(path) = place {
+pub(crate) fn clear_beside(root: &Root, place: &SettingPlace) {
+    if let SettingPlace::Text(path) = place {
         let _ = fs::remove_file(beside(&root.path(path)));
     }
 }

@@ -6,7 +6,7 @@ use host::Root;
 
 use crate::boot::words_of;
 use crate::drop_ins::{SYSCTL_FILE, slashed};
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::wish::Wish;
 
 /// Where profiles lie, the most important first (tuned.conf(5)). Newer versions have `profiles`.
@@ -90,7 +90,7 @@ impl TunedProfile {
     }
 
     fn value(&self, root: &Root, wish: &Wish) -> Option<String> {
-        let Place::Kernel(path) = &wish.place else { return None };
+        let SettingPlace::Kernel(path) = &wish.place else { return None };
         let differs = |one: &&Assignment| !wish.want.is_met(&wish.place, &one.value);
         if let Some(key) = path.strip_prefix("/proc/sys/") {
             let Assignment { line, value, .. } =
@@ -219,7 +219,7 @@ mod tests {
             ("etc/tuned/tuned-main.conf", "daemon = 1\nreapply_sysctl = 0\n"),
         ]);
         let mut wishes = swappiness();
-        let place = Place::Kernel("/sys/block/sda/queue/x".to_owned());
+        let place = SettingPlace::Kernel("/sys/block/sda/queue/x".to_owned());
         wishes.push(Wish { place, want: WantedValue::AtMost(1) });
         let said = rivals(&root, &wishes, &[]);
         assert_eq!(said.len(), 2, "{said:?}");

@@ -2,13 +2,13 @@
 
 use host::topology::{parse_core_list, parse_core_mask};
 
-use crate::place::Place;
+use crate::place::SettingPlace;
 
 /// A place and its wanted value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The place.
-    pub place: Place,
+    pub place: SettingPlace,
     /// The value.
     pub want: WantedValue,
 }
@@ -27,19 +27,19 @@ pub enum WantedValue {
 impl Wish {
     /// A value for a file of the kernel.
     pub(crate) fn kernel(path: impl Into<String>, value: impl Into<String>) -> Wish {
-        Wish { place: Place::Kernel(path.into()), want: WantedValue::Is(value.into()) }
+        Wish { place: SettingPlace::Kernel(path.into()), want: WantedValue::Is(value.into()) }
     }
 
     /// A value for an attribute of a network interface.
     pub(crate) fn nic(nic: &str, attribute: &str, value: impl Into<String>) -> Wish {
-        let place = Place::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
+        let place = SettingPlace::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
         Wish { place, want: WantedValue::Is(value.into()) }
     }
 }
 
 impl WantedValue {
     /// Whether `now`, as read from `place`, is the wanted value.
-    pub fn is_met(&self, place: &Place, now: &str) -> bool {
+    pub fn is_met(&self, place: &SettingPlace, now: &str) -> bool {
         match self {
             WantedValue::Is(value) => same(place, value, now),
             WantedValue::AtLeast(least) => number(now).is_some_and(|now| now >= *least),
@@ -62,8 +62,8 @@ fn number(text: &str) -> Option<u64> {
 
 /// Whether two texts are the same value of a place: the kernel pads masks, brackets choices and
 /// appends a newline.
-pub fn same(place: &Place, one: &str, other: &str) -> bool {
-    let Place::Kernel(path) = place else { return one.trim_end() == other.trim_end() };
+pub fn same(place: &SettingPlace, one: &str, other: &str) -> bool {
+    let SettingPlace::Kernel(path) = place else { return one.trim_end() == other.trim_end() };
     let (one, other) = (restorable(one), restorable(other));
     let name = path.rsplit('/').next().unwrap_or_default();
     if is_mask(path) {
@@ -94,14 +94,14 @@ pub fn restorable(read: &str) -> String {
 }
 
 /// The value to write so that `place`, which has `now`, has `before` again.
-pub fn undone(place: &Place, before: &str, now: &str) -> String {
+pub fn undone(place: &SettingPlace, before: &str, now: &str) -> String {
     match place {
-        Place::Kernel(path) if path.ends_with("/cgroup.subtree_control") => {
+        SettingPlace::Kernel(path) if path.ends_with("/cgroup.subtree_control") => {
             let kept: Vec<&str> = before.split_whitespace().collect();
             let added = now.split_whitespace().filter(|one| !kept.contains(one));
             added.map(|one| format!("-{one}")).collect::<Vec<_>>().join(" ")
         }
-        Place::Kernel(_) => restorable(before),
+        SettingPlace::Kernel(_) => restorable(before),
         _ => before.to_owned(),
     }
 }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn one_value_in_two_spellings() {
-        let kernel = |path: &str| Place::Kernel(path.to_owned());
+        let kernel = |path: &str| SettingPlace::Kernel(path.to_owned());
         let thp = kernel("/sys/kernel/mm/transparent_hugepage/enabled");
         assert!(same(&thp, "madvise", "always [madvise] never\n"));
         assert!(!same(&thp, "never", "always [madvise] never\n"));
@@ -139,7 +139,7 @@ mod tests {
         let irq = kernel("/proc/irq/30/smp_affinity_list");
         assert!(same(&irq, "0,1", "0-1\n"));
         assert!(same(&kernel("/proc/sys/net/ipv4/tcp_rmem"), "1 2 3", "1\t2\t3\n"));
-        assert!(!same(&Place::Text("/etc/x".to_owned()), "a b", "a  b"));
+        assert!(!same(&SettingPlace::Text("/etc/x".to_owned()), "a b", "a  b"));
         assert!(WantedValue::AtMost(10).is_met(&kernel("/x"), "10\n"));
         assert!(!WantedValue::AtLeast(11).is_met(&kernel("/x"), "10\n"));
         assert!(!WantedValue::AtMost(10).is_met(&kernel("/x"), "a word"));

@@ -29,7 +29,7 @@ pub const RECEIVERS_MAX: usize = 256;
 
 /// A receiver's place in a broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place(u32);
+pub struct ReceiverSlot(u32);
 
 /// One flow whose datagrams the kernel copies. When it is dropped, or its process ends in any way,
 /// the programs go and the kernel has all packets again.
@@ -101,14 +101,14 @@ impl Broadcast {
     ///
     /// # Errors
     /// If there are [`RECEIVERS_MAX`] already, the namespace is another one, or the kernel fails.
-    pub fn enter(&mut self, receiver: &ReceiverHeaders) -> Result<Place, BypassError> {
+    pub fn enter(&mut self, receiver: &ReceiverHeaders) -> Result<ReceiverSlot, BypassError> {
         let free = self.places.iter().position(Option::is_none);
         let at = free.unwrap_or(self.places.len());
         if at >= RECEIVERS_MAX {
             let (name, max) = ("receivers of a broadcast", RECEIVERS_MAX);
             return Err(BypassError::Limit { name, value: at + 1, min: 0, max });
         }
-        let place = Place(at as u32);
+        let place = ReceiverSlot(at as u32);
         let before = self.count_at(place)?;
         let value = receiver.slot(self.flow);
         let mut silent = value;
@@ -129,7 +129,7 @@ impl Broadcast {
     ///
     /// # Errors
     /// If the kernel fails.
-    pub fn leave(&mut self, place: Place) -> Result<u64, BypassError> {
+    pub fn leave(&mut self, place: ReceiverSlot) -> Result<u64, BypassError> {
         let mut value = self.slots.read(&place.key()).map_err(self.failed("read a receiver"))?;
         value[slot::ACTIVE] = 0;
         self.write(place, &value)?;
@@ -139,7 +139,7 @@ impl Broadcast {
         // the others keep theirs.
         while self.places.last().is_some_and(Option::is_none) {
             self.places.pop();
-            let last = Place(self.places.len() as u32);
+            let last = ReceiverSlot(self.places.len() as u32);
             self.exits.remove(&last.key()).map_err(self.failed("remove a receiver"))?;
         }
         Ok(sent)
@@ -149,7 +149,7 @@ impl Broadcast {
     ///
     /// # Errors
     /// If the kernel fails.
-    pub fn sent(&self, place: Place) -> Result<u64, BypassError> {
+    pub fn sent(&self, place: ReceiverSlot) -> Result<u64, BypassError> {
         let before = self.places[place.0 as usize].unwrap_or_default();
         Ok(self.count_at(place)? - before)
     }
@@ -160,22 +160,22 @@ impl Broadcast {
     /// If the kernel fails.
     pub fn received(&self) -> Result<(u64, u64), BypassError> {
         let failed = self.failed("read the counts");
-        let counts = self.received.read(&Place(0).key()).map_err(failed)?;
+        let counts = self.received.read(&ReceiverSlot(0).key()).map_err(failed)?;
         let (datagrams, bytes) = counts.split_at(8);
         let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
         Ok((number(datagrams), number(bytes)))
     }
 
-    fn count_at(&self, place: Place) -> Result<u64, BypassError> {
+    fn count_at(&self, place: ReceiverSlot) -> Result<u64, BypassError> {
         let count = self.sent.read(&place.key()).map_err(self.failed("read the counts"))?;
         Ok(u64::from_ne_bytes(count))
     }
 
-    fn write(&self, place: Place, value: &[u8; SLOT_BYTES]) -> Result<(), BypassError> {
+    fn write(&self, place: ReceiverSlot, value: &[u8; SLOT_BYTES]) -> Result<(), BypassError> {
         self.slots.update(&place.key(), value).map_err(self.failed("write a receiver"))
     }
 
-    fn add_exit(&self, place: Place) -> Result<(), BypassError> {
+    fn add_exit(&self, place: ReceiverSlot) -> Result<(), BypassError> {
         // The kernel takes the number for one of the caller's network namespace, where it may be
         // another interface's.
         let here = Interface::named(&self.interface.name)?;
@@ -196,7 +196,7 @@ impl Broadcast {
     }
 }
 
-impl Place {
+impl ReceiverSlot {
     fn key(self) -> [u8; 4] {
         self.0.to_ne_bytes()
     }

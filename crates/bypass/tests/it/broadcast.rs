@@ -1,7 +1,7 @@
 //! Copies by XDP programs, against the kernel's sockets.
 
 use crate::bench::{PATIENCE, addresses, networks, port};
-use bypass::broadcast::{Broadcast, Paths, Place, RECEIVERS_MAX, ReceiverHeaders};
+use bypass::broadcast::{Broadcast, Paths, RECEIVERS_MAX, ReceiverHeaders, ReceiverSlot};
 use bypass::routes::Interface;
 use bypass::{BypassError, Port};
 use host::network::{DEVICE, Network, Networks};
@@ -78,7 +78,7 @@ impl Bench {
         socket(self.networks.trader(), self.networks.trader().address())
     }
 
-    fn enter(&mut self, address: SocketAddrV4) -> Place {
+    fn enter(&mut self, address: SocketAddrV4) -> ReceiverSlot {
         let header = self.paths.header(address).unwrap();
         let enter = || self.broadcast.enter(&ReceiverHeaders::new(&header)).unwrap();
         self.networks.exchange().within(enter).unwrap()
@@ -113,7 +113,7 @@ fn each_receiver_gets_each_datagram_whole_and_once() {
     const RECEIVERS: usize = 20;
     let Some(mut bench) = bench() else { return };
     let receivers: Vec<_> = (0..RECEIVERS).map(|_| bench.receiver()).collect();
-    let places: Vec<Place> = receivers.iter().map(|one| bench.enter(one.1)).collect();
+    let places: Vec<ReceiverSlot> = receivers.iter().map(|one| bench.enter(one.1)).collect();
     let sizes = [0, 1, 2, 7, 18, 64, 1_000, 1_471, 1_472];
     for (number, size) in sizes.into_iter().enumerate() {
         let content: Vec<u8> = (0..size).map(|at| (at * 7 + number) as u8).collect();

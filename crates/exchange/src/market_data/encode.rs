@@ -3,7 +3,7 @@
 use crate::reply::text::{send, wire_side};
 use crate::setup::instruments::Instrument;
 use engine::Side;
-use feed::{Book, Message};
+use feed::{Book, FeedMessage};
 use wire::Decimal;
 use wire::market_data::{self, Level, TickStamps, Trade};
 
@@ -19,9 +19,9 @@ pub(super) fn levels<'a>(
 }
 
 /// The instrument of a message that becomes a `BOOK`.
-pub(super) fn level_of(message: &Message) -> Option<u16> {
+pub(super) fn level_of(message: &FeedMessage) -> Option<u16> {
     match message {
-        Message::Level { instrument, .. } => Some(*instrument),
+        FeedMessage::Level { instrument, .. } => Some(*instrument),
         _ => None,
     }
 }
@@ -29,14 +29,14 @@ pub(super) fn level_of(message: &Message) -> Option<u16> {
 /// Encodes a message as a frame. `stamp` is called last, when all else is encoded.
 pub(super) fn encode(
     frame: &mut Vec<u8>,
-    message: &Message,
+    message: &FeedMessage,
     instrument: &Instrument,
     (feed_sequence, time_ms): (u64, i64),
     stamp: Option<impl FnOnce() -> TickStamps>,
 ) {
     let instrument_code = instrument.code.as_str().into();
     match *message {
-        Message::Level { side, price_ticks, quantity_lots, .. } => {
+        FeedMessage::Level { side, price_ticks, quantity_lots, .. } => {
             let (side, price) = (wire_side(side), instrument.price(price_ticks));
             let amount = instrument.amount(quantity_lots);
             let stamps = None;
@@ -49,7 +49,7 @@ pub(super) fn encode(
                 }
             });
         }
-        Message::Trade { trade_id, aggressor_side, price_ticks, quantity_lots, .. } => {
+        FeedMessage::Trade { trade_id, aggressor_side, price_ticks, quantity_lots, .. } => {
             let (side, price) = (wire_side(aggressor_side), instrument.price(price_ticks));
             let amount = instrument.amount(quantity_lots);
             let trade =

@@ -9,7 +9,7 @@ use crate::reply::text::send;
 use crate::setup::instruments::Instruments;
 use clock::Clock;
 use engine::{Quote, Side, Top};
-use feed::{Message, Packet, PacketHeader, Publisher, TopHistory};
+use feed::{FeedMessage, Packet, PacketHeader, Publisher, TopHistory};
 use std::collections::BTreeMap;
 use transport::StreamId;
 use transport::serve::Outbound;
@@ -231,7 +231,8 @@ impl MarketDataSubscribers {
         }
         let stamped = self.subscribers.iter_mut().filter(|one| one.is_stamped);
         for subscriber in stamped.filter(|one| one.of.channel == DataChannel::Top) {
-            let is_its = |message: Message| level_of(&message) == Some(subscriber.of.instrument);
+            let is_its =
+                |message: FeedMessage| level_of(&message) == Some(subscriber.of.instrument);
             if packet.messages().flatten().any(is_its) {
                 subscriber.stamped_top.changes([intended_ns, acknowledged_ns]);
             }
@@ -255,13 +256,13 @@ impl MarketDataSubscribers {
     /// stamps.
     fn message(
         &mut self,
-        message: &Message,
+        message: &FeedMessage,
         (feed_sequence, stamps): (u64, Option<[u64; 2]>),
         to: &mut JsonOutput,
     ) {
         let (channel, instrument) = match message {
-            Message::Level { instrument, .. } => (DataChannel::Book, *instrument),
-            Message::Trade { instrument, .. } => (DataChannel::Trades, *instrument),
+            FeedMessage::Level { instrument, .. } => (DataChannel::Book, *instrument),
+            FeedMessage::Trade { instrument, .. } => (DataChannel::Trades, *instrument),
             _ => return,
         };
         let MarketDataSubscribers { subscribers, frames, counts, bytes_max, clock, .. } = self;

@@ -5,14 +5,14 @@ use wire::reply::{
     TradePrevented, encode_amended, encode_booked, encode_decremented, encode_done, encode_fill,
     encode_mass_cancelled, encode_triggered, encode_waiting,
 };
-use wire::sbe::exchange::{self as sbe, Place};
+use wire::sbe::exchange::{self as sbe, ReportNumbers};
 
 /// A report that both dialects have.
 pub(crate) trait Report {
     /// Appends it as JSON.
     fn write_json(&self, out: &mut Vec<u8>);
     /// Appends it as a frame of SBE.
-    fn write_sbe(&self, out: &mut Vec<u8>, place: Place);
+    fn write_sbe(&self, out: &mut Vec<u8>, place: ReportNumbers);
 }
 
 macro_rules! reports {
@@ -24,7 +24,7 @@ macro_rules! reports {
             }
 
             #[inline]
-            fn write_sbe(&self, out: &mut Vec<u8>, place: Place) {
+            fn write_sbe(&self, out: &mut Vec<u8>, place: ReportNumbers) {
                 $sbe(out, place, self);
             }
         })*
@@ -49,7 +49,7 @@ impl Report for MassCancelled<'_> {
         encode_mass_cancelled(out, &self.0);
     }
 
-    fn write_sbe(&self, out: &mut Vec<u8>, place: Place) {
+    fn write_sbe(&self, out: &mut Vec<u8>, place: ReportNumbers) {
         sbe::encode_mass_cancelled(out, place.sequence, &self.0);
     }
 }

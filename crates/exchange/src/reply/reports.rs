@@ -16,7 +16,7 @@ use transport::StreamId;
 use transport::serve::Outbound;
 use wire::ClientId;
 use wire::reply::{self, RequestApplied};
-use wire::sbe::exchange::Place;
+use wire::sbe::exchange::ReportNumbers;
 
 /// The requester of a command, and the kind of request.
 #[derive(Clone, Copy)]
@@ -288,7 +288,7 @@ impl<'a> Reports<'a> {
     fn send(&mut self, to: StreamId, instrument: u16, report: &impl Report) {
         if sbe_index(to).is_some() {
             let write = |out: &mut Vec<u8>, sequence| {
-                report.write_sbe(out, Place { sequence, instrument });
+                report.write_sbe(out, ReportNumbers { sequence, instrument });
             };
             return self.sbe.report(to, self.outbound, write);
         }

@@ -328,7 +328,8 @@ fn the_last_message_of_a_tick_has_stamps_for_those_that_asked() {
         let (instrument, orders) = (0, 1);
         let price_ticks = price.in_units_of(tick).unwrap();
         let quantity_lots = amount.in_units_of(lot).unwrap() as u64;
-        let level = feed::Message::Level { instrument, side, price_ticks, quantity_lots, orders };
+        let level =
+            feed::FeedMessage::Level { instrument, side, price_ticks, quantity_lots, orders };
         book.apply(&level).unwrap();
     };
     if let Ok(MarketData::Snapshot(snapshot)) = decode_market_data(snapshot.as_bytes()) {

@@ -87,7 +87,7 @@ pub(crate) fn measure(
             stamp_error_ns: copies.received.wall.bound_ns,
             arrival_error_ns: errors.worst.map(|(_, error_ns)| error_ns),
             probes_lost: probed.lost,
-            between: record::between::Between {
+            between: record::between::HostClocks {
                 clocks: probed.clocks,
                 ..probed.offsets.into_record(errors.worst)
             },

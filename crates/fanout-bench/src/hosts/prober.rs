@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::datagram::StampedSocket;
 use transport::echo::datagrams::{EchoStamps, KERNEL_STAMPED_BYTES, STAMPED, ask_for_departure};
-use transport::echo::{HEADER_BYTES, Message};
+use transport::echo::{EchoMessage, HEADER_BYTES};
 use transport::stamps::Segments;
 
 /// From a probe to the next one of the same end, with one end and a short run.
@@ -111,7 +111,8 @@ impl Prober {
     /// One probe.
     fn probe(&mut self, sequence: u64, segments: &Segments) -> io::Result<()> {
         let length_bytes = KERNEL_STAMPED_BYTES as u16;
-        let message = Message { length_bytes, reply_bytes: length_bytes, kind: STAMPED, sequence };
+        let message =
+            EchoMessage { length_bytes, reply_bytes: length_bytes, kind: STAMPED, sequence };
         self.request.clear();
         message.encode(&mut self.request);
         ask_for_departure(&mut self.request);
@@ -121,7 +122,7 @@ impl Prober {
             let length = self.socket.receive(&mut self.reply)?;
             let returned_ns = self.clock.now_ns();
             let reply = &self.reply[..length];
-            let is_it = Message::decode(reply)
+            let is_it = EchoMessage::decode(reply)
                 .is_ok_and(|found| found.is_some_and(|found| found.sequence == sequence));
             // The answer to an earlier probe, which was given up.
             if !is_it {

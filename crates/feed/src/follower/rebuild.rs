@@ -4,7 +4,7 @@ use crate::book::Book;
 use crate::counts::Counts;
 use crate::fault::Fault;
 use crate::follower::buffered::DatagramBuffer;
-use crate::format::message::{Message, PacketHeader};
+use crate::format::message::{FeedMessage, PacketHeader};
 use crate::format::packet::Packet;
 use crate::settings::Definition;
 
@@ -135,11 +135,11 @@ impl Snapshot {
         Ok(RebuildResult::Books(self.sequence))
     }
 
-    fn message(&mut self, message: &Message, books: &mut Books) -> Result<(), Fault> {
+    fn message(&mut self, message: &FeedMessage, books: &mut Books) -> Result<(), Fault> {
         let Books { books, definitions, counts } = books;
         let instrument = message.instrument();
         let place = usize::from(instrument);
-        if let Message::Definition { code, tick, lot, entries, book_hash, .. } = *message {
+        if let FeedMessage::Definition { code, tick, lot, entries, book_hash, .. } = *message {
             self.check(books)?;
             self.current = Some(Current { instrument, entries_left: entries, book_hash });
             match definitions.get_mut(place) {
@@ -151,7 +151,7 @@ impl Snapshot {
         let Some(current) = self.current.as_mut().filter(|c| c.instrument == instrument) else {
             return Err(Fault::Contradiction);
         };
-        if !matches!(message, Message::State { .. }) {
+        if !matches!(message, FeedMessage::State { .. }) {
             let left = current.entries_left.checked_sub(1);
             current.entries_left = left.ok_or(Fault::Contradiction)?;
         }

@@ -12,7 +12,7 @@ use sbe::trade_codec::{self, TradeDecoder, TradeEncoder};
 use sbe::{ReadBuf, WriteBuf};
 
 use crate::fault::Fault;
-use crate::format::message::{Channel, Message, PacketKind};
+use crate::format::message::{Channel, FeedMessage, PacketKind};
 
 /// Bytes before each message, and before the packet's own block.
 pub(crate) const MESSAGE_HEADER_BYTES: usize = message_header_codec::ENCODED_LENGTH;
@@ -47,22 +47,22 @@ impl MessageHeader {
 
 /// Length of a message, with its header, bytes.
 #[inline]
-pub(crate) fn message_bytes(message: &Message) -> usize {
+pub(crate) fn message_bytes(message: &FeedMessage) -> usize {
     let block = match message {
-        Message::OrderAdded { .. } => order_added_codec::SBE_BLOCK_LENGTH,
-        Message::OrderReduced { .. } => order_reduced_codec::SBE_BLOCK_LENGTH,
-        Message::OrderDeleted { .. } => order_deleted_codec::SBE_BLOCK_LENGTH,
-        Message::Trade { .. } => trade_codec::SBE_BLOCK_LENGTH,
-        Message::Level { .. } => level_codec::SBE_BLOCK_LENGTH,
-        Message::State { .. } => state_codec::SBE_BLOCK_LENGTH,
-        Message::Definition { .. } => definition_codec::SBE_BLOCK_LENGTH,
+        FeedMessage::OrderAdded { .. } => order_added_codec::SBE_BLOCK_LENGTH,
+        FeedMessage::OrderReduced { .. } => order_reduced_codec::SBE_BLOCK_LENGTH,
+        FeedMessage::OrderDeleted { .. } => order_deleted_codec::SBE_BLOCK_LENGTH,
+        FeedMessage::Trade { .. } => trade_codec::SBE_BLOCK_LENGTH,
+        FeedMessage::Level { .. } => level_codec::SBE_BLOCK_LENGTH,
+        FeedMessage::State { .. } => state_codec::SBE_BLOCK_LENGTH,
+        FeedMessage::Definition { .. } => definition_codec::SBE_BLOCK_LENGTH,
     };
     MESSAGE_HEADER_BYTES + usize::from(block)
 }
 
 /// Decodes a message's block, which must be complete. `head` is its header.
 #[inline]
-pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Message, Fault> {
+pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<FeedMessage, Fault> {
     /// The generated decoder of a template, positioned at its block.
     macro_rules! block {
         ($codec:ident, $decoder:ident) => {{
@@ -80,7 +80,7 @@ pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Me
     Ok(match head.template {
         order_added_codec::SBE_TEMPLATE_ID => {
             let block = block!(order_added_codec, OrderAddedDecoder);
-            Message::OrderAdded {
+            FeedMessage::OrderAdded {
                 instrument: block.instrument(),
                 order_id: block.order_id(),
                 side: side(block.side())?,
@@ -90,7 +90,7 @@ pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Me
         }
         order_reduced_codec::SBE_TEMPLATE_ID => {
             let block = block!(order_reduced_codec, OrderReducedDecoder);
-            Message::OrderReduced {
+            FeedMessage::OrderReduced {
                 instrument: block.instrument(),
                 order_id: block.order_id(),
                 quantity_lots: quantity(block.quantity_lots())?,
@@ -98,11 +98,11 @@ pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Me
         }
         order_deleted_codec::SBE_TEMPLATE_ID => {
             let block = block!(order_deleted_codec, OrderDeletedDecoder);
-            Message::OrderDeleted { instrument: block.instrument(), order_id: block.order_id() }
+            FeedMessage::OrderDeleted { instrument: block.instrument(), order_id: block.order_id() }
         }
         trade_codec::SBE_TEMPLATE_ID => {
             let block = block!(trade_codec, TradeDecoder);
-            Message::Trade {
+            FeedMessage::Trade {
                 instrument: block.instrument(),
                 trade_id: block.trade_id(),
                 order_id: block.order_id(),
@@ -117,7 +117,7 @@ pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Me
             if (quantity_lots == 0) != (orders == 0) {
                 return Err(Fault::BadValue);
             }
-            Message::Level {
+            FeedMessage::Level {
                 instrument: block.instrument(),
                 side: side(block.side())?,
                 price_ticks: price(block.price_ticks())?,
@@ -127,12 +127,12 @@ pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Me
         }
         state_codec::SBE_TEMPLATE_ID => {
             let block = block!(state_codec, StateDecoder);
-            Message::State { instrument: block.instrument(), state: state(block.state())? }
+            FeedMessage::State { instrument: block.instrument(), state: state(block.state())? }
         }
         definition_codec::SBE_TEMPLATE_ID => {
             let block = block!(definition_codec, DefinitionDecoder);
             let (tick, lot) = (block.tick_decoder(), block.lot_decoder());
-            Message::Definition {
+            FeedMessage::Definition {
                 instrument: block.instrument(),
                 code: block.code(),
                 tick: (tick.mantissa(), tick.exponent()),
@@ -147,7 +147,7 @@ pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Me
 
 /// Writes a message at `at`, which must have room for [`message_bytes`] of it.
 #[inline]
-pub(crate) fn encode(into: &mut [u8], at: usize, message: &Message) {
+pub(crate) fn encode(into: &mut [u8], at: usize, message: &FeedMessage) {
     /// The generated encoder of a template, after its header.
     macro_rules! block {
         ($encoder:ident) => {{
@@ -157,7 +157,7 @@ pub(crate) fn encode(into: &mut [u8], at: usize, message: &Message) {
         }};
     }
     match *message {
-        Message::OrderAdded { instrument, order_id, side, price_ticks, quantity_lots } => {
+        FeedMessage::OrderAdded { instrument, order_id, side, price_ticks, quantity_lots } => {
             let mut block = block!(OrderAddedEncoder);
             block.order_id(order_id);
             block.price_ticks(price_ticks);
@@ -165,18 +165,18 @@ pub(crate) fn encode(into: &mut [u8], at: usize, message: &Message) {
             block.instrument(instrument);
             block.side(side_out(side));
         }
-        Message::OrderReduced { instrument, order_id, quantity_lots } => {
+        FeedMessage::OrderReduced { instrument, order_id, quantity_lots } => {
             let mut block = block!(OrderReducedEncoder);
             block.order_id(order_id);
             block.quantity_lots(quantity_lots);
             block.instrument(instrument);
         }
-        Message::OrderDeleted { instrument, order_id } => {
+        FeedMessage::OrderDeleted { instrument, order_id } => {
             let mut block = block!(OrderDeletedEncoder);
             block.order_id(order_id);
             block.instrument(instrument);
         }
-        Message::Trade {
+        FeedMessage::Trade {
             instrument,
             trade_id,
             order_id,
@@ -192,7 +192,7 @@ pub(crate) fn encode(into: &mut [u8], at: usize, message: &Message) {
             block.instrument(instrument);
             block.aggressor_side(side_out(aggressor_side));
         }
-        Message::Level { instrument, side, price_ticks, quantity_lots, orders } => {
+        FeedMessage::Level { instrument, side, price_ticks, quantity_lots, orders } => {
             let mut block = block!(LevelEncoder);
             block.price_ticks(price_ticks);
             block.quantity_lots(quantity_lots);
@@ -200,12 +200,12 @@ pub(crate) fn encode(into: &mut [u8], at: usize, message: &Message) {
             block.instrument(instrument);
             block.side(side_out(side));
         }
-        Message::State { instrument, state } => {
+        FeedMessage::State { instrument, state } => {
             let mut block = block!(StateEncoder);
             block.instrument(instrument);
             block.state(state_out(state));
         }
-        Message::Definition { instrument, code, tick, lot, entries, book_hash } => {
+        FeedMessage::Definition { instrument, code, tick, lot, entries, book_hash } => {
             let mut block = block!(DefinitionEncoder);
             block.book_hash(book_hash);
             block.entries(entries);

@@ -50,14 +50,14 @@ pub enum PacketKind {
     /// Messages sent again on request.
     Replay = 1,
     /// A part of a snapshot. The messages of all parts in order build the books from nothing, and
-    /// have no numbers. For each instrument: [`Message::Definition`], [`Message::State`], and its
-    /// entries, side by side, best price first, first in first.
+    /// have no numbers. For each instrument: [`FeedMessage::Definition`], [`FeedMessage::State`],
+    /// and its entries, side by side, best price first, first in first.
     Snapshot = 2,
 }
 
 /// One event of the feed. Quantities are the shown ones, in lots; prices are in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Message {
+pub enum FeedMessage {
     /// A new resting order, last in the queue at its price. ([`Channel::Orders`])
     OrderAdded {
         /// The instrument.
@@ -140,19 +140,19 @@ pub enum Message {
     },
 }
 
-impl Message {
+impl FeedMessage {
     /// The instrument of the message.
     #[must_use]
     #[inline]
     pub fn instrument(&self) -> u16 {
         match *self {
-            Message::OrderAdded { instrument, .. }
-            | Message::OrderReduced { instrument, .. }
-            | Message::OrderDeleted { instrument, .. }
-            | Message::Trade { instrument, .. }
-            | Message::Level { instrument, .. }
-            | Message::State { instrument, .. }
-            | Message::Definition { instrument, .. } => instrument,
+            FeedMessage::OrderAdded { instrument, .. }
+            | FeedMessage::OrderReduced { instrument, .. }
+            | FeedMessage::OrderDeleted { instrument, .. }
+            | FeedMessage::Trade { instrument, .. }
+            | FeedMessage::Level { instrument, .. }
+            | FeedMessage::State { instrument, .. }
+            | FeedMessage::Definition { instrument, .. } => instrument,
         }
     }
 }

@@ -6,7 +6,7 @@ use sbe::{Encoder, ReadBuf, SBE_SCHEMA_ID, SBE_SCHEMA_VERSION, WriteBuf};
 
 use crate::fault::Fault;
 use crate::format::codec::{self, MESSAGE_HEADER_BYTES, MessageHeader};
-use crate::format::message::{Channel, Message, PacketHeader, PacketKind};
+use crate::format::message::{Channel, FeedMessage, PacketHeader, PacketKind};
 
 /// Length of a packet's header, bytes.
 pub const PACKET_HEADER_BYTES: usize =
@@ -94,7 +94,7 @@ pub struct Messages<'a> {
 
 impl Messages<'_> {
     #[inline]
-    fn message(&mut self) -> Result<Message, Fault> {
+    fn message(&mut self) -> Result<FeedMessage, Fault> {
         let head = MessageHeader::decode(self.bytes, self.at)?;
         let block_at = self.at + MESSAGE_HEADER_BYTES;
         let end = block_at + head.block_bytes;
@@ -110,10 +110,10 @@ impl Messages<'_> {
 }
 
 impl Iterator for Messages<'_> {
-    type Item = Result<Message, Fault>;
+    type Item = Result<FeedMessage, Fault>;
 
     #[inline]
-    fn next(&mut self) -> Option<Result<Message, Fault>> {
+    fn next(&mut self) -> Option<Result<FeedMessage, Fault>> {
         if self.left == 0 {
             let trailing = self.at < self.bytes.len();
             self.at = self.bytes.len();
@@ -135,7 +135,7 @@ impl Iterator for Messages<'_> {
 pub fn encode_packet(
     into: &mut [u8],
     header: &PacketHeader,
-    messages: &[Message],
+    messages: &[FeedMessage],
 ) -> Option<usize> {
     let messages_bytes: usize = messages.iter().map(codec::message_bytes).sum();
     let into = into.get_mut(..PACKET_HEADER_BYTES + messages_bytes)?;

@@ -7,7 +7,7 @@ use engine::depth::RestingOrder;
 use engine::{Event, InstrumentState, SavedItem, Side, Top};
 
 use crate::book::{self, Book};
-use crate::format::message::{Channel, Message};
+use crate::format::message::{Channel, FeedMessage};
 use crate::publisher::packets::{Packets, ReplayError};
 use crate::publisher::snapshot::{TakenSnapshot, parts_max};
 use crate::settings::{
@@ -56,7 +56,7 @@ struct PublishedChannel {
     snapshot: TakenSnapshot,
 }
 
-/// The place of a pending [`Message::Level`].
+/// The place of a pending [`FeedMessage::Level`].
 type Place = (u16, Side, i64);
 
 /// Makes the feed, and keeps the books as the feed shows them.
@@ -128,12 +128,12 @@ impl Publisher {
                     return;
                 };
                 let state =
-                    Message::State { instrument: settings.instrument, state: settings.state };
+                    FeedMessage::State { instrument: settings.instrument, state: settings.state };
                 let _ = book.apply(&state);
             }
             SavedItem::Order { order, visible_lots } if order.stop_ticks == 0 => {
                 let Some(book) = self.books.get_mut(usize::from(order.instrument)) else { return };
-                let added = Message::OrderAdded {
+                let added = FeedMessage::OrderAdded {
                     instrument: order.instrument,
                     order_id: order.order_id,
                     side: order.side,
@@ -157,7 +157,13 @@ impl Publisher {
                 let place = (instrument, side, price_ticks);
                 self.changed(
                     place,
-                    &Message::OrderAdded { instrument, order_id, side, price_ticks, quantity_lots },
+                    &FeedMessage::OrderAdded {
+                        instrument,
+                        order_id,
+                        side,
+                        price_ticks,
+                        quantity_lots,
+                    },
                 );
             }
             Event::Trade {
@@ -170,7 +176,7 @@ impl Publisher {
             } => {
                 let order_id = resting.order_id;
                 let place = (instrument, aggressor_side.opposite(), price_ticks);
-                let trade = Message::Trade {
+                let trade = FeedMessage::Trade {
                     instrument,
                     trade_id,
                     order_id,
@@ -204,7 +210,7 @@ impl Publisher {
             return;
         }
         self.tell_due_level();
-        let message = Message::State { instrument, state };
+        let message = FeedMessage::State { instrument, state };
         let _ = self.books[usize::from(instrument)].apply(&message);
         for published in [&mut self.orders, &mut self.levels].into_iter().flatten() {
             published.packets.append(&message);
@@ -342,15 +348,15 @@ impl Publisher {
             return;
         }
         let message = match quantity_lots {
-            0 => Message::OrderDeleted { instrument, order_id },
-            _ => Message::OrderReduced { instrument, order_id, quantity_lots },
+            0 => FeedMessage::OrderDeleted { instrument, order_id },
+            _ => FeedMessage::OrderReduced { instrument, order_id, quantity_lots },
         };
         self.changed((instrument, shown.side, shown.price_ticks), &message);
     }
 
     /// Applies a message to a book and publishes it.
     #[inline]
-    fn changed(&mut self, place: Place, message: &Message) {
+    fn changed(&mut self, place: Place, message: &FeedMessage) {
         let book = self.books.get_mut(usize::from(place.0));
         if book.is_none_or(|book| book.apply(message).is_err()) {
             self.faults += 1;
@@ -366,7 +372,7 @@ impl Publisher {
             self.tell_due_level();
             self.due = Some(place);
         }
-        if let (Message::Trade { .. }, Some(levels)) = (message, &mut self.levels) {
+        if let (FeedMessage::Trade { .. }, Some(levels)) = (message, &mut self.levels) {
             levels.packets.append(message);
         }
     }
@@ -378,7 +384,7 @@ impl Publisher {
         let Some(book) = self.books.get(usize::from(instrument)) else { return };
         let (quantity_lots, orders) = book.level(side, price_ticks);
         if let Some(levels) = &mut self.levels {
-            levels.packets.append(&Message::Level {
+            levels.packets.append(&FeedMessage::Level {
                 instrument,
                 side,
                 price_ticks,

@@ -2,7 +2,7 @@
 //! room.
 
 use crate::format::codec;
-use crate::format::message::{Channel, Message, PacketHeader, PacketKind};
+use crate::format::message::{Channel, FeedMessage, PacketHeader, PacketKind};
 use crate::format::packet::{PACKET_HEADER_BYTES, put_header};
 
 /// One datagram.
@@ -88,7 +88,7 @@ impl Packets {
     }
 
     #[inline]
-    pub fn append(&mut self, message: &Message) {
+    pub fn append(&mut self, message: &FeedMessage) {
         let length = codec::message_bytes(message);
         if self.slot(self.open).length + length > self.datagram_bytes_max {
             self.begin_packet();

@@ -2,7 +2,7 @@
 
 use crate::book::Book;
 use crate::format::codec::{self, MESSAGE_BYTES_MAX};
-use crate::format::message::{Channel, Message, PacketHeader, PacketKind};
+use crate::format::message::{Channel, FeedMessage, PacketHeader, PacketKind};
 use crate::format::packet::{PACKET_HEADER_BYTES, put_header};
 use crate::publisher::packets::Packets;
 use crate::settings::Definition;
@@ -28,7 +28,7 @@ pub(crate) fn parts_max(
     instruments: usize,
     entries_max: usize,
 ) -> usize {
-    let entry = Message::OrderAdded {
+    let entry = FeedMessage::OrderAdded {
         instrument: 0,
         order_id: 0,
         side: Side::Buy,
@@ -69,7 +69,7 @@ impl TakenSnapshot {
         (self.number, self.sequence) = (self.number + 1, packets.sequence() + 1);
         for (instrument, (book, definition)) in (0..).zip(books.iter().zip(definitions)) {
             let Definition { code, tick, lot } = *definition;
-            self.append(&Message::Definition {
+            self.append(&FeedMessage::Definition {
                 instrument,
                 code,
                 tick,
@@ -77,11 +77,11 @@ impl TakenSnapshot {
                 entries: book.entries(self.channel),
                 book_hash: book.hash_as(self.channel),
             });
-            self.append(&Message::State { instrument, state: book.state() });
+            self.append(&FeedMessage::State { instrument, state: book.state() });
             for side in [Side::Buy, Side::Sell] {
                 match self.channel {
                     Channel::Orders => book.orders(side).for_each(|order| {
-                        self.append(&Message::OrderAdded {
+                        self.append(&FeedMessage::OrderAdded {
                             instrument,
                             order_id: order.order_id,
                             side,
@@ -91,7 +91,7 @@ impl TakenSnapshot {
                     }),
                     Channel::Levels => {
                         book.levels(side).for_each(|(price_ticks, quantity_lots, orders)| {
-                            self.append(&Message::Level {
+                            self.append(&FeedMessage::Level {
                                 instrument,
                                 side,
                                 price_ticks,
@@ -126,7 +126,7 @@ impl TakenSnapshot {
         }
     }
 
-    fn append(&mut self, message: &Message) {
+    fn append(&mut self, message: &FeedMessage) {
         let bytes = codec::message_bytes(message);
         let is_full = |(length, _): &(usize, u16)| length + bytes > self.datagram_bytes_max;
         if self.parts.last().is_none_or(is_full) {

@@ -1,22 +1,22 @@
 //! A book applies consistent messages and is unchanged by contradictory ones.
 
 use engine::{InstrumentState, Side};
-use feed::{Book, Channel, Fault, Message};
+use feed::{Book, Channel, Fault, FeedMessage};
 
-fn added(order_id: u64, side: Side, price_ticks: i64, quantity_lots: u64) -> Message {
-    Message::OrderAdded { instrument: 0, order_id, side, price_ticks, quantity_lots }
+fn added(order_id: u64, side: Side, price_ticks: i64, quantity_lots: u64) -> FeedMessage {
+    FeedMessage::OrderAdded { instrument: 0, order_id, side, price_ticks, quantity_lots }
 }
 
-fn reduced(order_id: u64, quantity_lots: u64) -> Message {
-    Message::OrderReduced { instrument: 0, order_id, quantity_lots }
+fn reduced(order_id: u64, quantity_lots: u64) -> FeedMessage {
+    FeedMessage::OrderReduced { instrument: 0, order_id, quantity_lots }
 }
 
-fn deleted(order_id: u64) -> Message {
-    Message::OrderDeleted { instrument: 0, order_id }
+fn deleted(order_id: u64) -> FeedMessage {
+    FeedMessage::OrderDeleted { instrument: 0, order_id }
 }
 
-fn trade(order_id: u64, aggressor_side: Side, price_ticks: i64, quantity_lots: u64) -> Message {
-    Message::Trade {
+fn trade(order_id: u64, aggressor_side: Side, price_ticks: i64, quantity_lots: u64) -> FeedMessage {
+    FeedMessage::Trade {
         instrument: 0,
         trade_id: 1,
         order_id,
@@ -26,8 +26,8 @@ fn trade(order_id: u64, aggressor_side: Side, price_ticks: i64, quantity_lots: u
     }
 }
 
-fn level(side: Side, price_ticks: i64, quantity_lots: u64, orders: u32) -> Message {
-    Message::Level { instrument: 0, side, price_ticks, quantity_lots, orders }
+fn level(side: Side, price_ticks: i64, quantity_lots: u64, orders: u32) -> FeedMessage {
+    FeedMessage::Level { instrument: 0, side, price_ticks, quantity_lots, orders }
 }
 
 /// A book with room for three orders at two prices per side; two orders rest.
@@ -74,7 +74,7 @@ fn each_difference_is_another_hash() {
         reduced(1, 4),
         deleted(1),
         trade(2, Side::Sell, 98, 1),
-        Message::State { instrument: 0, state: InstrumentState::Halted },
+        FeedMessage::State { instrument: 0, state: InstrumentState::Halted },
     ] {
         let mut book = book();
         assert_eq!(book.apply(&message), Ok(()));
@@ -94,7 +94,7 @@ fn each_difference_is_another_hash() {
 #[test]
 fn a_book_that_was_cleared_is_a_new_one() {
     let mut book = book();
-    let halted = Message::State { instrument: 0, state: InstrumentState::Halted };
+    let halted = FeedMessage::State { instrument: 0, state: InstrumentState::Halted };
     assert_eq!(book.apply(&halted), Ok(()));
     book.clear();
     assert_eq!(book.hash(), Book::new(Channel::Orders, 0, 0).hash());

@@ -5,7 +5,7 @@ use crate::exchange::Exchange;
 use crate::following::{Following, INSTRUMENTS, following};
 use engine::{EngineLimits, Input};
 use feed::{
-    Channel, DATAGRAM_BYTES_MIN, Fault, Message, PacketHeader, PacketKind, PublisherSettings,
+    Channel, DATAGRAM_BYTES_MIN, Fault, FeedMessage, PacketHeader, PacketKind, PublisherSettings,
     RecoveryRequest, SEQUENCE_MAX, encode_packet,
 };
 use proptest::prelude::*;
@@ -134,7 +134,7 @@ proptest! {
                     acknowledged_ns: 0,
                     published_ns: 0,
                 };
-                let order = Message::OrderAdded {
+                let order = FeedMessage::OrderAdded {
                     instrument: 0,
                     order_id: *order_id,
                     side: engine::Side::Buy,

@@ -2,8 +2,8 @@
 
 use engine::{InstrumentState, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side};
 use feed::{
-    Channel, Fault, Message, PACKET_HEADER_BYTES, Packet, PacketHeader, PacketKind, SEQUENCE_MAX,
-    encode_packet, patch_published,
+    Channel, Fault, FeedMessage, PACKET_HEADER_BYTES, Packet, PacketHeader, PacketKind,
+    SEQUENCE_MAX, encode_packet, patch_published,
 };
 use proptest::prelude::*;
 
@@ -36,22 +36,22 @@ fn header_line(header: &PacketHeader) -> String {
     )
 }
 
-fn line(message: &Message) -> String {
+fn line(message: &FeedMessage) -> String {
     match *message {
-        Message::OrderAdded { instrument, order_id, side: s, price_ticks, quantity_lots } => {
+        FeedMessage::OrderAdded { instrument, order_id, side: s, price_ticks, quantity_lots } => {
             format!(
                 "OrderAdded orderId={order_id} priceTicks={price_ticks} quantityLots={quantity_lots} \
                  instrument={instrument} side={}\n",
                 side(s)
             )
         }
-        Message::OrderReduced { instrument, order_id, quantity_lots } => format!(
+        FeedMessage::OrderReduced { instrument, order_id, quantity_lots } => format!(
             "OrderReduced orderId={order_id} quantityLots={quantity_lots} instrument={instrument}\n"
         ),
-        Message::OrderDeleted { instrument, order_id } => {
+        FeedMessage::OrderDeleted { instrument, order_id } => {
             format!("OrderDeleted orderId={order_id} instrument={instrument}\n")
         }
-        Message::Trade {
+        FeedMessage::Trade {
             instrument,
             trade_id,
             order_id,
@@ -63,16 +63,16 @@ fn line(message: &Message) -> String {
              quantityLots={quantity_lots} instrument={instrument} aggressorSide={}\n",
             side(aggressor_side)
         ),
-        Message::Level { instrument, side: s, price_ticks, quantity_lots, orders } => format!(
+        FeedMessage::Level { instrument, side: s, price_ticks, quantity_lots, orders } => format!(
             "Level priceTicks={price_ticks} quantityLots={quantity_lots} orders={orders} \
              instrument={instrument} side={}\n",
             side(s)
         ),
-        Message::State { instrument, state } => {
+        FeedMessage::State { instrument, state } => {
             let state = format!("{state:?}").to_uppercase();
             format!("State instrument={instrument} state={state}\n")
         }
-        Message::Definition { instrument, code, tick, lot, entries, book_hash } => {
+        FeedMessage::Definition { instrument, code, tick, lot, entries, book_hash } => {
             let code = String::from_utf8_lossy(&code);
             format!(
                 "Definition bookHash={book_hash} entries={entries} instrument={instrument} tick={} lot={} code={}\n",
@@ -84,11 +84,11 @@ fn line(message: &Message) -> String {
     }
 }
 
-fn messages(bytes: &[u8]) -> Result<Vec<Message>, Fault> {
+fn messages(bytes: &[u8]) -> Result<Vec<FeedMessage>, Fault> {
     Packet::decode(bytes)?.messages().collect()
 }
 
-fn encoded(header: &PacketHeader, messages: &[Message]) -> Vec<u8> {
+fn encoded(header: &PacketHeader, messages: &[FeedMessage]) -> Vec<u8> {
     let mut bytes = vec![0xEE; 65_507];
     let length = encode_packet(&mut bytes, header, messages).expect("there is room");
     bytes.truncate(length);
@@ -218,13 +218,13 @@ fn any_side() -> impl Strategy<Value = Side> {
     prop_oneof![Just(Side::Buy), Just(Side::Sell)]
 }
 
-fn any_message() -> impl Strategy<Value = Message> {
+fn any_message() -> impl Strategy<Value = FeedMessage> {
     let price = 1..=PRICE_TICKS_MAX;
     let lots = 1..=QUANTITY_LOTS_MAX;
     let states = [InstrumentState::Open, InstrumentState::Halted, InstrumentState::Closed];
     prop_oneof![
         (any::<u16>(), any::<u64>(), any_side(), price.clone(), lots.clone()).prop_map(
-            |(instrument, order_id, side, price_ticks, quantity_lots)| Message::OrderAdded {
+            |(instrument, order_id, side, price_ticks, quantity_lots)| FeedMessage::OrderAdded {
                 instrument,
                 order_id,
                 side,
@@ -233,17 +233,17 @@ fn any_message() -> impl Strategy<Value = Message> {
             }
         ),
         (any::<u16>(), any::<u64>(), lots.clone()).prop_map(
-            |(instrument, order_id, quantity_lots)| Message::OrderReduced {
+            |(instrument, order_id, quantity_lots)| FeedMessage::OrderReduced {
                 instrument,
                 order_id,
                 quantity_lots
             }
         ),
         (any::<u16>(), any::<u64>())
-            .prop_map(|(instrument, order_id)| Message::OrderDeleted { instrument, order_id }),
+            .prop_map(|(instrument, order_id)| FeedMessage::OrderDeleted { instrument, order_id }),
         (any::<u16>(), any::<u64>(), any::<u64>(), any_side(), price.clone(), lots).prop_map(
             |(instrument, trade_id, order_id, aggressor_side, price_ticks, quantity_lots)| {
-                Message::Trade {
+                FeedMessage::Trade {
                     instrument,
                     trade_id,
                     order_id,
@@ -254,7 +254,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             }
         ),
         (any::<u16>(), any_side(), price, any::<u64>(), 1..u32::MAX).prop_map(
-            |(instrument, side, price_ticks, quantity_lots, orders)| Message::Level {
+            |(instrument, side, price_ticks, quantity_lots, orders)| FeedMessage::Level {
                 instrument,
                 side,
                 price_ticks,
@@ -263,7 +263,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             }
         ),
         (any::<u16>(), prop::sample::select(states.to_vec()))
-            .prop_map(|(instrument, state)| Message::State { instrument, state }),
+            .prop_map(|(instrument, state)| FeedMessage::State { instrument, state }),
         (
             any::<u16>(),
             any::<[u8; 32]>(),
@@ -272,7 +272,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             any::<(u32, u64)>()
         )
             .prop_map(|(instrument, code, tick, lot, (entries, book_hash))| {
-                Message::Definition { instrument, code, tick, lot, entries, book_hash }
+                FeedMessage::Definition { instrument, code, tick, lot, entries, book_hash }
             }),
     ]
 }

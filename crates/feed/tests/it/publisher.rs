@@ -6,8 +6,8 @@ use engine::{
     InstrumentState, NewOrder, PRICE_TICKS_MAX, SelfTrade, Side, TimeInForce,
 };
 use feed::{
-    Channel, DATAGRAM_BYTES_DEFAULT, DATAGRAM_BYTES_MIN, Message, Packet, PacketHeader, PacketKind,
-    Publisher, PublisherSettings, PublisherSettingsError,
+    Channel, DATAGRAM_BYTES_DEFAULT, DATAGRAM_BYTES_MIN, FeedMessage, Packet, PacketHeader,
+    PacketKind, Publisher, PublisherSettings, PublisherSettingsError,
 };
 
 const LIMITS: EngineLimits = EngineLimits {
@@ -31,7 +31,7 @@ fn new(order_id: u64, side: Side, price_ticks: i64, quantity_lots: u64) -> NewOr
     NewOrder { order_id, account: 1, ..NewOrder::limit(side, price_ticks, quantity_lots) }
 }
 
-fn messages(datagram: &[u8]) -> Vec<Message> {
+fn messages(datagram: &[u8]) -> Vec<FeedMessage> {
     Packet::decode(datagram).unwrap().messages().map(Result::unwrap).collect()
 }
 
@@ -44,23 +44,28 @@ fn said(exchange: &mut Exchange, command: Command, channel: Channel) -> Vec<Stri
     apply(exchange, command);
     let side = |side| if side == Side::Buy { "buy" } else { "sell" };
     let line = |message| match message {
-        Message::OrderAdded { order_id, side: s, price_ticks, quantity_lots, .. } => {
+        FeedMessage::OrderAdded { order_id, side: s, price_ticks, quantity_lots, .. } => {
             format!("+{order_id} {} {quantity_lots}@{price_ticks}", side(s))
         }
-        Message::OrderReduced { order_id, quantity_lots, .. } => {
+        FeedMessage::OrderReduced { order_id, quantity_lots, .. } => {
             format!("<{order_id} {quantity_lots}")
         }
-        Message::OrderDeleted { order_id, .. } => format!("-{order_id}"),
-        Message::Trade {
-            trade_id, order_id, aggressor_side, price_ticks, quantity_lots, ..
+        FeedMessage::OrderDeleted { order_id, .. } => format!("-{order_id}"),
+        FeedMessage::Trade {
+            trade_id,
+            order_id,
+            aggressor_side,
+            price_ticks,
+            quantity_lots,
+            ..
         } => {
             format!("T{trade_id} {order_id} {} {quantity_lots}@{price_ticks}", side(aggressor_side))
         }
-        Message::Level { side: s, price_ticks, quantity_lots, orders, .. } => {
+        FeedMessage::Level { side: s, price_ticks, quantity_lots, orders, .. } => {
             format!("L {} {quantity_lots}@{price_ticks} in {orders}", side(s))
         }
-        Message::State { state, .. } => format!("S {state:?}"),
-        Message::Definition { .. } => "D".into(),
+        FeedMessage::State { state, .. } => format!("S {state:?}"),
+        FeedMessage::Definition { .. } => "D".into(),
     };
     exchange.datagrams(channel).iter().flat_map(|datagram| messages(datagram)).map(line).collect()
 }
@@ -342,8 +347,8 @@ fn a_snapshot_has_room_for_all_orders_wherever_they_rest() {
             let mut sending = publisher.snapshot(channel).unwrap();
             let mut entries = 0;
             while let Some(datagram) = publisher.next_of(&mut sending) {
-                let is_entry = |message: &&Message| {
-                    matches!(message, Message::OrderAdded { .. } | Message::Level { .. })
+                let is_entry = |message: &&FeedMessage| {
+                    matches!(message, FeedMessage::OrderAdded { .. } | FeedMessage::Level { .. })
                 };
                 entries += messages(datagram).iter().filter(is_entry).count();
             }

@@ -5,7 +5,7 @@ use crate::run::{IpcBenchError, Link, between};
 use crate::structure::ends::{BATCH_MAX, Receiver, SendResult, Sender};
 use ipc::distributor::{self, Distributor, PublishError};
 use ipc::queue::{self, AHEAD_BLOCKS_MAX, BlockMaker, Start};
-use ipc::region::Place;
+use ipc::region::RegionBacking;
 use ipc::ring::{self, Producers, Ring, SendError, Shape};
 use plan::process::ipc::IpcPlan;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn ring_for(
     let path = Path::new(&plan.directory).join("ring");
     let failed = |why| failed(plan, why);
     let ring = match plan.ends.sends() {
-        true => Ring::create(Place::File(&path), shape),
+        true => Ring::create(RegionBacking::File(&path), shape),
         false => Ring::open(&path),
     };
     let ring = ring.map_err(failed)?;
@@ -187,7 +187,7 @@ pub(crate) fn distributor(plan: &IpcPlan, link: &mut Link) -> Result<ClientRepor
     let path = Path::new(&plan.directory).join("distributor");
     let failed = |why| failed(plan, why);
     let distributor = match plan.ends.sends() {
-        true => Distributor::create(Place::File(&path), shape),
+        true => Distributor::create(RegionBacking::File(&path), shape),
         false => Distributor::open(&path),
     };
     let distributor = distributor.map_err(failed)?;

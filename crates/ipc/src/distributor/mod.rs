@@ -61,7 +61,7 @@ use crate::atomics::{AtomicU32, AtomicU64};
 use crate::bell::Bell;
 use crate::claim::Claim;
 use crate::distributor::protocol::{BELL_HALF_WORD, Follower, Geometry, Publisher, Words};
-use crate::region::{Place, Region, RegionKind};
+use crate::region::{Region, RegionBacking, RegionKind};
 use crate::wait::Wait;
 
 pub use crate::distributor::protocol::{KEYS_MAX, PublishError, SLOTS_MAX, VALUE_BYTES_MAX};
@@ -153,7 +153,7 @@ impl Distributor {
     ///
     /// # Errors
     /// A shape out of range, an existing file at the path, a full file system.
-    pub fn create(place: Place<'_>, shape: Shape) -> Result<Distributor, IpcError> {
+    pub fn create(place: RegionBacking<'_>, shape: Shape) -> Result<Distributor, IpcError> {
         let geometry = shape.geometry()?;
         let bytes = geometry.words() as u64 * 8;
         let region = Region::create(place, RegionKind::Distributor, shape.words(), bytes, |_| {})?;

@@ -8,7 +8,7 @@ use super::*;
 
 fn distributor(keys: u32, slots: u32, value_bytes_max: usize) -> Distributor {
     let shape = Shape { keys, slots, value_bytes_max, may_sleep: false };
-    Distributor::create(Place::Memory, shape).unwrap()
+    Distributor::create(RegionBacking::Memory, shape).unwrap()
 }
 
 #[derive(Clone, Debug)]
@@ -260,7 +260,7 @@ fn a_value_that_a_reader_was_first_to_see_counts() {
 fn threads_see_whole_values_and_the_last_one() {
     for may_sleep in [false, true] {
         let shape = Shape { keys: 3, slots: 2, value_bytes_max: 64, may_sleep };
-        let distributor = Distributor::create(Place::Memory, shape).unwrap();
+        let distributor = Distributor::create(RegionBacking::Memory, shape).unwrap();
         const LAST: u64 = 50_000;
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -303,7 +303,7 @@ fn shapes_out_of_range_are_rejected_by_name() {
         [(0, 4, 8), (1 << 17, 4, 8), (4, 1, 8), (4, 3, 8), (4, 512, 8), (4, 4, 0), (4, 4, 1 << 16)]
     {
         let shape = Shape { keys, slots, value_bytes_max: longest, may_sleep: false };
-        let opened = Distributor::create(Place::Memory, shape);
+        let opened = Distributor::create(RegionBacking::Memory, shape);
         assert!(matches!(opened.err(), Some(IpcError::Shape { .. })), "{shape:?}");
     }
 }
@@ -312,7 +312,8 @@ fn shapes_out_of_range_are_rejected_by_name() {
 fn a_geometry_that_does_not_fit_its_length_is_rejected() {
     for words in [[1, 2, 8, 2, 0, 0, 0, 0], [9, 2, 8, 0, 0, 0, 0, 0], [u64::MAX; 8]] {
         let region =
-            Region::create(Place::Memory, RegionKind::Distributor, words, 512, |_| {}).unwrap();
+            Region::create(RegionBacking::Memory, RegionKind::Distributor, words, 512, |_| {})
+                .unwrap();
         let opened = Distributor::in_region(region).err();
         assert!(matches!(opened, Some(IpcError::Damaged { .. })), "{words:?}: {opened:?}");
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 
 use crate::IpcError;
 use crate::bell::Bell;
-use crate::region::{GEOMETRY_WORDS, Place, Region, RegionKind};
+use crate::region::{GEOMETRY_WORDS, Region, RegionBacking, RegionKind};
 
 /// Its name in the queue's directory.
 pub(crate) const FILE: &str = "bell";
@@ -25,8 +25,14 @@ impl QueueBell {
         }
         let path = directory.join(FILE);
         let geometry = [0; GEOMETRY_WORDS];
-        Region::create(Place::File(&path), RegionKind::QueueBell, geometry, BODY_BYTES, |_| ())
-            .map(QueueBell)
+        Region::create(
+            RegionBacking::File(&path),
+            RegionKind::QueueBell,
+            geometry,
+            BODY_BYTES,
+            |_| (),
+        )
+        .map(QueueBell)
     }
 
     /// Opens the bell; `None` if the writer has none.

@@ -9,7 +9,7 @@ use crate::copy;
 use crate::queue::error::QueueError;
 use crate::queue::publish::{look, publish};
 use crate::queue::record::{HEAD_BYTES, Head, RECORD_ALIGN, RecordKind, span};
-use crate::region::{self, GEOMETRY_WORDS, HEADER_BYTES, Place, Region};
+use crate::region::{self, GEOMETRY_WORDS, HEADER_BYTES, Region, RegionBacking};
 
 /// The first record's position, after the start mark. Positions count from the region's body.
 pub(crate) const FIRST: usize = RECORD_ALIGN;
@@ -65,7 +65,7 @@ impl Block {
             }
         };
         let kind = region::RegionKind::QueueBlock;
-        let region = Region::create(Place::File(path), kind, geometry, body_bytes, start)?;
+        let region = Region::create(RegionBacking::File(path), kind, geometry, body_bytes, start)?;
         let end = body_bytes as usize - RECORD_ALIGN;
         Ok(Block { number, path: path.to_owned(), region, end })
     }

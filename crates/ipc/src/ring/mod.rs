@@ -66,7 +66,7 @@ use std::time::Duration;
 use crate::IpcError;
 use crate::bell::Bell;
 use crate::claim::Claim;
-use crate::region::{Place, Region, RegionKind};
+use crate::region::{Region, RegionBacking, RegionKind};
 use crate::ring::memory::RegionMemory;
 use crate::ring::protocol::{Geometry, Memory};
 use crate::ring::receiver::Receiver;
@@ -176,7 +176,7 @@ impl Ring {
     ///
     /// # Errors
     /// A shape out of range, an existing file at the path, a full file system.
-    pub fn create(place: Place<'_>, shape: Shape) -> Result<Ring, IpcError> {
+    pub fn create(place: RegionBacking<'_>, shape: Shape) -> Result<Ring, IpcError> {
         let geometry = shape.geometry()?;
         let bytes = memory::body_bytes(&geometry);
         let region = Region::create(place, RegionKind::Ring, shape.words(), bytes, |_| {})?;

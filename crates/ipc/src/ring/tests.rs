@@ -11,7 +11,7 @@ fn shape(slots: u32, message_bytes_max: usize, producers: Producers) -> Shape {
 }
 
 fn ring(slots: u32, message_bytes_max: usize, producers: Producers) -> Ring {
-    Ring::create(Place::Memory, shape(slots, message_bytes_max, producers)).unwrap()
+    Ring::create(RegionBacking::Memory, shape(slots, message_bytes_max, producers)).unwrap()
 }
 
 #[derive(Clone, Debug)]
@@ -161,7 +161,7 @@ fn a_descriptor_opens_the_same_ring() {
 #[test]
 fn shapes_out_of_range_are_rejected_by_name() {
     for (slots, longest) in [(0, 8), (1, 8), (3, 8), (1 << 31, 8), (4, 0), (4, 1 << 16)] {
-        let opened = Ring::create(Place::Memory, shape(slots, longest, Producers::One));
+        let opened = Ring::create(RegionBacking::Memory, shape(slots, longest, Producers::One));
         assert!(matches!(opened.err(), Some(IpcError::Shape { .. })), "{slots} {longest}");
     }
 }
@@ -177,7 +177,8 @@ fn a_geometry_that_does_not_fit_its_length_is_rejected() {
         ([u64::MAX; 8], 512),
     ];
     for (words, bytes) in cases {
-        let region = Region::create(Place::Memory, RegionKind::Ring, words, bytes, |_| {}).unwrap();
+        let region =
+            Region::create(RegionBacking::Memory, RegionKind::Ring, words, bytes, |_| {}).unwrap();
         let opened = Ring::in_region(region).err();
         assert!(
             matches!(opened, Some(IpcError::Damaged { .. } | IpcError::Shape { .. })),
@@ -300,7 +301,7 @@ fn a_length_beyond_the_slot_is_not_believed() {
 fn between_threads(producers: u64, each: u64, may_sleep: bool, wait: Wait) {
     let kind = if producers == 1 { Producers::One } else { Producers::Many };
     let shape = Shape { slots: 8, message_bytes_max: 16, producers: kind, may_sleep };
-    let ring = Ring::create(Place::Memory, shape).unwrap();
+    let ring = Ring::create(RegionBacking::Memory, shape).unwrap();
     std::thread::scope(|scope| {
         for id in 0..producers {
             let mut producer = ring.producer().unwrap();
@@ -347,7 +348,7 @@ fn threads_see_every_message_once_and_in_order() {
 #[test]
 fn a_wait_ends_when_its_patience_does() {
     let ring = Ring::create(
-        Place::Memory,
+        RegionBacking::Memory,
         Shape { slots: 2, message_bytes_max: 8, producers: Producers::One, may_sleep: true },
     );
     let mut consumer = ring.unwrap().consumer().unwrap();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use clock::Deadline;
 use clock::random::SplitMix64;
 use ipc::distributor::{self, Distributor, Reader};
-use ipc::region::{Place, Region, RegionKind};
+use ipc::region::{Region, RegionBacking, RegionKind};
 use ipc::ring::{self, Producers, Ring};
 use ipc::wait::Wait;
 
@@ -37,7 +37,8 @@ impl Notes {
     fn create(folder: &Path) -> Notes {
         let (place, bytes) = (folder.join("notes"), Notes::WORDS as u64 * 8);
         // It lacks a ring's geometry, so it can't be opened as one.
-        let region = Region::create(Place::File(&place), RegionKind::Ring, [0; 8], bytes, |_| {});
+        let region =
+            Region::create(RegionBacking::File(&place), RegionKind::Ring, [0; 8], bytes, |_| {});
         Notes(region.unwrap())
     }
 
@@ -309,7 +310,7 @@ fn ring_survives(producers: Producers, at_a_time: usize) {
     }
     let message_bytes_max = MESSAGE_BYTES;
     let shape = ring::Shape { slots: 32, message_bytes_max, producers, may_sleep: true };
-    let ring = Ring::create(Place::File(&folder.join("it")), shape).unwrap();
+    let ring = Ring::create(RegionBacking::File(&folder.join("it")), shape).unwrap();
     let mut lives = Lives { folder, notes: &notes, next: 0, running: Vec::new() };
     lives.start("consumer");
     (0..at_a_time).for_each(|_| lives.start("producer"));
@@ -355,7 +356,7 @@ fn a_distributor_survives_kills() {
     let value_bytes_max = MESSAGE_BYTES;
     let shape =
         distributor::Shape { keys: KEYS as u32, slots: 2, value_bytes_max, may_sleep: true };
-    let distributor = Distributor::create(Place::File(&folder.join("it")), shape).unwrap();
+    let distributor = Distributor::create(RegionBacking::File(&folder.join("it")), shape).unwrap();
     let mut reader = distributor.reader();
     std::thread::scope(|scope| {
         let reading = scope.spawn(|| follow(&mut reader, &notes));

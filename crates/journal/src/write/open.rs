@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use engine::Engine;
-use ipc::region::Place;
+use ipc::region::RegionBacking;
 use ipc::ring::{Producer, Producers, Ring, Shape};
 use ipc::wait::Wait;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -131,7 +131,7 @@ fn start(
         producers: Producers::One,
         may_sleep: matches!(options.wait, Wait::Futex { .. }),
     };
-    let ring = Ring::create(Place::Memory, shape)?;
+    let ring = Ring::create(RegionBacking::Memory, shape)?;
     let producer: Producer = ring.producer()?;
     let consumer = ring.consumer()?;
     let shared = Arc::new(WriterState::new(next, segment.end()));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use engine::{Cancel, Command, EngineLimits};
-use ipc::region::Place;
+use ipc::region::RegionBacking;
 use ipc::ring::{Producer, Producers, Ring, Shape};
 
 use super::*;
@@ -34,7 +34,7 @@ fn writer(place: &std::path::Path, file: &str) -> (Writer, Producer) {
         producers: Producers::One,
         may_sleep: false,
     };
-    let ring = Ring::create(Place::Memory, shape).unwrap();
+    let ring = Ring::create(RegionBacking::Memory, shape).unwrap();
     let mut producer = ring.producer().unwrap();
     for order_id in 0..INPUTS {
         let cancel = Cancel { order_id, account: 0, tag: 0, instrument: 0 };

@@ -1,4 +1,4 @@
-use crate::between::Between;
+use crate::between::HostClocks;
 use crate::comparison::compared::ComparedFigure;
 use crate::comparison::{Question, Runs, compare};
 use crate::{Kind, Load, RunRecord, Series, Subject};
@@ -34,12 +34,12 @@ fn run(second: u64, way_ns: u64, wrong_ns: i64, echo: &str) -> RunRecord {
         regimes: Vec::new(),
         over_floor: None,
     };
-    let between = Between {
+    let between = HostClocks {
         clocks: ["client".to_owned(), echo.to_owned()],
         at_ns,
         offset_ns: Some(offset_ns),
         errors_ns: BTreeMap::from([("forward.service".to_owned(), 20_000)]),
-        ..Between::default()
+        ..HostClocks::default()
     };
     let load = Load { between: vec![between], ..Load::default() };
     let subject =

@@ -9,7 +9,7 @@ use crate::text::words;
 use clock::calendar::seconds;
 use maud::{Markup, html};
 use record::Percentiles;
-use record::history::{Entry, EntryContent, Headline, History, Summary};
+use record::history::{EntryContent, Headline, History, HistoryEntry, Summary};
 use record::text::{counted, counted_as};
 
 /// Colours of lines: classes `c0` to `c7`.
@@ -169,14 +169,14 @@ fn list(history: &History, base: &str) -> Markup {
 }
 
 /// The name of a directory, with a link to its page.
-fn name(entry: &Entry, base: &str, has_page: bool) -> Markup {
+fn name(entry: &HistoryEntry, base: &str, has_page: bool) -> Markup {
     html! {
         @if has_page { a href={ (base) (entry.name) "/report.html" } { (entry.name) } }
         @else { (entry.name) }
     }
 }
 
-fn row(entry: &Entry, base: &str) -> Markup {
+fn row(entry: &HistoryEntry, base: &str) -> Markup {
     let summary = match &entry.what {
         EntryContent::Record(summary) => summary,
         EntryContent::Other { is, has_page } => {

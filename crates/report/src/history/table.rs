@@ -6,7 +6,8 @@ use crate::text::number::{count, us};
 use crate::text::terminal::{Terminal, clip, shortened, wrap};
 use crate::text::words::{self, US, cell};
 use record::history::{
-    Change, Entry, EntryContent, Headline, History, Summary, machine_changes, settings_changes,
+    Change, EntryContent, Headline, History, HistoryEntry, Summary, machine_changes,
+    settings_changes,
 };
 use record::text::{counted, counted_as};
 use stats::median;
@@ -114,7 +115,7 @@ fn cut(mut grid: Grid, out: &mut Terminal, least: usize) {
     grid.text(out);
 }
 
-fn row(entry: &Entry) -> Option<Vec<String>> {
+fn row(entry: &HistoryEntry) -> Option<Vec<String>> {
     let EntryContent::Record(summary) = &entry.what else { return None };
     // The name of a renamed directory has neither time nor scenario.
     let name = match says_all(entry, summary) {
@@ -145,7 +146,7 @@ fn row(entry: &Entry) -> Option<Vec<String>> {
 }
 
 /// Whether the directory still has the name that `tickpath run` gave it: time and scenario.
-fn says_all(entry: &Entry, summary: &Summary) -> bool {
+fn says_all(entry: &HistoryEntry, summary: &Summary) -> bool {
     let day = summary.started.get(..11).unwrap_or("?");
     entry.name.starts_with(day) && entry.name.contains(&format!("-{}", summary.scenario))
 }

@@ -4,7 +4,7 @@ use crate::text::number::{count, latency, one_or};
 use crate::text::terminal::{Terminal, wrap};
 use crate::text::words;
 use maud::{Markup, html};
-use record::between::Between;
+use record::between::HostClocks;
 use record::{RunRecord, Series, Subject};
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn lines(record: &RunRecord) -> Vec<String> {
 }
 
 /// The widest brackets and the least certain estimate of all runs.
-fn clocks(runs: &[Between]) -> String {
+fn clocks(runs: &[HostClocks]) -> String {
     let brackets = || runs.iter().filter_map(|run| run.bracket.as_ref());
     let Some(width_ns) = brackets().map(|one| one.width_ns_p50).max() else {
         return "nothing is known of the offset of both ends' clocks".to_owned();
@@ -66,7 +66,7 @@ fn clocks(runs: &[Between]) -> String {
 }
 
 /// The source of the runs' stamps.
-fn stamps(runs: &[Between]) -> String {
+fn stamps(runs: &[HostClocks]) -> String {
     let sources: BTreeSet<&str> = runs.iter().map(|run| run.stamps.as_str()).collect();
     sources.into_iter().collect::<Vec<_>>().join(", ")
 }

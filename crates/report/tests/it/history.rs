@@ -1,11 +1,11 @@
 //! The records of a directory, as a person sees them.
 
 use expect_test::expect;
-use record::history::{Entry, EntryContent, Headline, History, Summary};
+use record::history::{EntryContent, Headline, History, HistoryEntry, Summary};
 use record::{Kind, Percentiles, Series};
 use std::collections::BTreeMap;
 
-fn record(minute: u64, p50: u64, change: impl FnOnce(&mut Summary)) -> Entry {
+fn record(minute: u64, p50: u64, change: impl FnOnce(&mut Summary)) -> HistoryEntry {
     let pooled = Percentiles {
         count: 120_000,
         p50: Some(p50),
@@ -45,7 +45,7 @@ fn record(minute: u64, p50: u64, change: impl FnOnce(&mut Summary)) -> Entry {
     };
     change(&mut summary);
     let name = format!("{}-{}", started.replace(':', "-"), summary.scenario);
-    Entry { name, what: EntryContent::Record(Box::new(summary)) }
+    HistoryEntry { name, what: EntryContent::Record(Box::new(summary)) }
 }
 
 fn history() -> History {
@@ -67,7 +67,7 @@ fn history() -> History {
         record(20, 13_000, |summary| {
             summary.scenario = "a-scenario-with-a-name-of-forty-letters".into()
         }),
-        Entry {
+        HistoryEntry {
             name: "2026-11-21T19-00-00Z-sweep-x".to_owned(),
             what: EntryContent::Other { is: "a sweep".to_owned(), has_page: true },
         },
@@ -123,7 +123,8 @@ fn many_records_share_bars_and_noise_stays_flat() {
 /// Regression: in 80 columns the trends of long names came in two blocks, figures below the bars.
 #[test]
 fn a_narrow_terminal_shows_one_block() {
-    let mut records: Vec<Entry> = (0..40).map(|at| record(at, 10_000 + at, |_| ())).collect();
+    let mut records: Vec<HistoryEntry> =
+        (0..40).map(|at| record(at, 10_000 + at, |_| ())).collect();
     for one in &mut records {
         let EntryContent::Record(summary) = &mut one.what else { continue };
         summary.scenario = "a-scenario-with-a-name-of-forty-letters".into();
@@ -177,9 +178,10 @@ fn a_record_with_strange_values_is_drawn_too() {
     ];
     let mut history = History { entries, ..History::default() };
     let is = "no record".to_owned();
-    history
-        .entries
-        .push(Entry { name: "x".repeat(255), what: EntryContent::Other { is, has_page: false } });
+    history.entries.push(HistoryEntry {
+        name: "x".repeat(255),
+        what: EntryContent::Other { is, has_page: false },
+    });
     let text = report::history(&history, 100);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(!report::history_page(&history, "{}", "").contains("NaN"));

@@ -3,7 +3,7 @@
 use crate::evidence::Evidence;
 use plan::Measure;
 use record::Verdict;
-use record::between::Between;
+use record::between::HostClocks;
 use record::text::{counted, counted_as};
 
 pub(crate) fn held_if(holds: bool) -> Verdict {
@@ -102,7 +102,7 @@ fn no_exchange(evidence: &Evidence) -> String {
 pub(crate) fn clocks(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
     let ends = load.fan_out.iter().flat_map(|run| &run.hosts).flat_map(|hosts| &hosts.ends);
-    let all: Vec<&Between> = load.between.iter().chain(ends.map(|end| &end.between)).collect();
+    let all: Vec<&HostClocks> = load.between.iter().chain(ends.map(|end| &end.between)).collect();
     if all.is_empty() {
         let why = "no stamp of another host's clock was converted";
         return (Verdict::NotApplicable, why.to_owned());

@@ -3,7 +3,7 @@
 
 use crate::support::websocket::Client;
 use crate::support::*;
-use feed::{Message, Packet};
+use feed::{FeedMessage, Packet};
 use serde_json::{Value, json};
 use std::net::UdpSocket;
 use std::path::Path;
@@ -53,7 +53,7 @@ impl Trader {
         let tick = loop {
             let n = self.feed.recv(&mut datagram).unwrap();
             let packet = Packet::decode(&datagram[..n]).unwrap();
-            let is_added = |message| matches!(message, Ok(Message::OrderAdded { .. }));
+            let is_added = |message| matches!(message, Ok(FeedMessage::OrderAdded { .. }));
             if packet.messages().any(is_added) {
                 break packet.header().sequence + u64::from(packet.header().count) - 1;
             }

@@ -4,19 +4,19 @@ use crate::support::Exchange;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
-use transport::echo::Message;
+use transport::echo::EchoMessage;
 use transport::echo::ticker::{ENDED, START, SUBSCRIBE, Tick, subscription};
 
 fn send(stream: &mut TcpStream, kind: u8, sequence: u64) {
     let mut bytes = Vec::new();
-    Message { length_bytes: 16, reply_bytes: 0, kind, sequence }.encode(&mut bytes);
+    EchoMessage { length_bytes: 16, reply_bytes: 0, kind, sequence }.encode(&mut bytes);
     stream.write_all(&bytes).unwrap();
 }
 
 fn receive(stream: &mut TcpStream) -> (u8, u64) {
     let mut bytes = [0; 16];
     stream.read_exact(&mut bytes).unwrap();
-    let message = Message::decode(&bytes).unwrap().unwrap();
+    let message = EchoMessage::decode(&bytes).unwrap().unwrap();
     (message.kind, message.sequence)
 }
 

@@ -119,13 +119,14 @@ fn the_raw_ticker_sends_to_no_address_that_did_not_ask() {
     let subscription = u64::from(u32::from_be_bytes([127, 0, 0, 2])) << 16 | u64::from(port);
     let mut stream = TcpStream::connect(&exchange.address).unwrap();
     for (kind, sequence) in [(b'S', subscription), (b'G', 0)] {
-        let message = transport::echo::Message { length_bytes: 16, reply_bytes: 0, kind, sequence };
+        let message =
+            transport::echo::EchoMessage { length_bytes: 16, reply_bytes: 0, kind, sequence };
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
         stream.write_all(&bytes).unwrap();
         let mut answer = [0; 16];
         stream.read_exact(&mut answer).unwrap();
-        let answer = transport::echo::Message::decode(&answer).unwrap().unwrap();
+        let answer = transport::echo::EchoMessage::decode(&answer).unwrap().unwrap();
         assert_eq!((answer.kind, answer.sequence), (kind, 0), "it is not taken");
     }
     assert_eq!(bytes_at(&foreign), 0);

@@ -9,7 +9,7 @@ use record::{Load, MessageBytes};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transport::echo::bare::{Bare, BareRead};
-use transport::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message};
+use transport::echo::{EchoMessage, HEADER_BYTES, MESSAGE_BYTES_MAX};
 
 /// Time that the other end may be silent while it owes a reply.
 const SILENCE_NS_MAX: u64 = 5_000_000_000;
@@ -104,7 +104,7 @@ impl<'a> Client<'a> {
         let message = |length: u64, reply: u64, kind| {
             let (length_bytes, reply_bytes) = (fit(length), fit(reply));
             let mut out = Vec::new();
-            Message { length_bytes, reply_bytes, kind, sequence: 0 }.encode(&mut out);
+            EchoMessage { length_bytes, reply_bytes, kind, sequence: 0 }.encode(&mut out);
             (out, usize::from(reply_bytes))
         };
         let (order, order_reply) = message(bytes.order, bytes.order_reply, b'O');

@@ -16,7 +16,7 @@ use std::time::Duration;
 use transport::datagram::is_full;
 use transport::echo::bulk::{ACCOUNT_BYTES, Account, block};
 use transport::echo::datagrams::{EchoStamps, STAMPED, STAMPED_BYTES};
-use transport::echo::{HEADER_BYTES, Message, is_nothing};
+use transport::echo::{EchoMessage, HEADER_BYTES, is_nothing};
 
 /// Bytes of the largest block of a stream, as much as iperf3 writes at a time.
 const BLOCK_BYTES: f64 = 128.0 * 1024.0;
@@ -252,7 +252,7 @@ impl DatagramFlow<'_> {
         self.bytes.clear();
         let (length_bytes, reply_bytes) = (self.order.datagram_bytes as u16, reply_bytes as u16);
         let sequence = self.sent;
-        Message { length_bytes, reply_bytes, kind: STAMPED, sequence }.encode(&mut self.bytes);
+        EchoMessage { length_bytes, reply_bytes, kind: STAMPED, sequence }.encode(&mut self.bytes);
         match self.socket.send(&self.bytes) {
             Ok(_) => {
                 self.sent += 1;
@@ -319,6 +319,6 @@ impl DatagramFlow<'_> {
 }
 
 fn is_answer(bytes: &[u8], sequence: u64) -> bool {
-    let message = Message::decode(bytes).ok().flatten();
+    let message = EchoMessage::decode(bytes).ok().flatten();
     message.is_some_and(|message| message.kind == STAMPED && message.sequence == sequence)
 }

@@ -7,7 +7,7 @@ use crate::load::lengths::Lengths;
 use crate::load::patience::{Directions, Patience, slots_of};
 use crate::load::redial::Redial;
 use crate::load::rows::{CANCEL_RESPONSE, CYCLE_SERVICE, ORDER_RESPONSE};
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
+use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Reply};
 use crate::load::silence::{Answer, Silence};
 use crate::load::stamping::Stamping;
 use between::ways::{KernelTimes, Ways};
@@ -169,7 +169,7 @@ impl<E: OrderProtocol> Desk<E> {
             return None;
         }
         self.in_flight.open(number, account, self.measuring)?;
-        self.append(Message::Order, number, intended_ns);
+        self.append(LoadMessage::Order, number, intended_ns);
         Some(())
     }
 
@@ -183,7 +183,7 @@ impl<E: OrderProtocol> Desk<E> {
         if order.measured && order.order.progress != Progress::Answered {
             self.load.overtakes += 1;
         }
-        self.append(Message::Cancel, number, intended_ns);
+        self.append(LoadMessage::Cancel, number, intended_ns);
         Some(())
     }
 
@@ -211,7 +211,7 @@ impl<E: OrderProtocol> Desk<E> {
         (lane.stream, lane.watched, lane.quiet_since_ns) = (stream, false, now_ns);
     }
 
-    fn append(&mut self, message: Message, number: u64, intended_ns: u64) {
+    fn append(&mut self, message: LoadMessage, number: u64, intended_ns: u64) {
         let sequence = self.next_sequence();
         let Some(order) = self.in_flight.order(number) else { return };
         *order.stamps(message) =
@@ -320,9 +320,9 @@ impl<E: OrderProtocol> Desk<E> {
             Reply::Rejected(number) => match self.in_flight.order(number) {
                 // Replies come in order, so a rejection belongs to the message that was sent first.
                 Some(order) if order.order.progress == Progress::InFlight => {
-                    (Message::Order, number)
+                    (LoadMessage::Order, number)
                 }
-                _ => (Message::Cancel, number),
+                _ => (LoadMessage::Cancel, number),
             },
             Reply::Unexpected => return self.load.unexpected += 1,
             Reply::Aside | Reply::Lost(..) => return,
@@ -378,10 +378,10 @@ impl<E: OrderProtocol> Desk<E> {
     }
 
     #[inline]
-    fn record(&mut self, message: Message, order: &Order, received: ReceivedReply) {
+    fn record(&mut self, message: LoadMessage, order: &Order, received: ReceivedReply) {
         let (stamps, response) = match message {
-            Message::Order => (order.order, ORDER_RESPONSE),
-            Message::Cancel => (order.cancel, CANCEL_RESPONSE),
+            LoadMessage::Order => (order.order, ORDER_RESPONSE),
+            LoadMessage::Cancel => (order.cancel, CANCEL_RESPONSE),
         };
         self.lengths.answered(message, received.bytes);
         let at_ns = received.first_byte_ns;
@@ -392,10 +392,10 @@ impl<E: OrderProtocol> Desk<E> {
         if self.load.rate_per_second_offered.is_some() {
             let response_ns = at_ns.saturating_sub(stamps.intended_ns);
             self.recorder.record(response, response_ns);
-            if message == Message::Order && order.further_row > 0 {
+            if message == LoadMessage::Order && order.further_row > 0 {
                 self.recorder.record(usize::from(order.further_row), response_ns);
             }
-        } else if message == Message::Cancel && self.has_cycle {
+        } else if message == LoadMessage::Cancel && self.has_cycle {
             self.recorder.record(CYCLE_SERVICE, at_ns.saturating_sub(order.order.sent_ns));
         }
     }

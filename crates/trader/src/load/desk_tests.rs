@@ -24,7 +24,7 @@ fn desk(script: &ScriptedStreams) -> (Desk<Raw>, clock::recorder::Drain) {
 
 fn reply(kind: u8, length_bytes: u16, sequence: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    echo::Message { length_bytes, reply_bytes: 0, kind, sequence }.encode(&mut bytes);
+    echo::EchoMessage { length_bytes, reply_bytes: 0, kind, sequence }.encode(&mut bytes);
     bytes
 }
 
@@ -162,7 +162,7 @@ fn each_datagram_has_a_write_and_a_stamp_of_its_own() {
     }
     assert!(!desk.expire(1_999), "it is still waited for");
     assert!(desk.expire(2_050));
-    assert_eq!(desk.answered, [(Reply::Lost(Message::Order, 0), 0)]);
+    assert_eq!(desk.answered, [(Reply::Lost(LoadMessage::Order, 0), 0)]);
     // After that time it is late, and then a duplicate.
     for stamp_ns in [2_100, 2_200] {
         script.0.borrow_mut().reads.push_back((reply(b'O', 300, 0), stamp_ns));

@@ -1,7 +1,7 @@
 //! Messages that were sent and not answered yet: a ring of slots, one per order. The order's
 //! number, which its client id carries, finds the slot.
 
-use crate::load::session::Message;
+use crate::load::session::LoadMessage;
 
 /// Limit on unanswered orders. A further one waits, and its response time contains the wait. This
 /// is 80 ms at 400 000 messages/s, and the slots fit a core's cache.
@@ -40,10 +40,10 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    pub(crate) fn stamps(&mut self, message: Message) -> &mut Stamps {
+    pub(crate) fn stamps(&mut self, message: LoadMessage) -> &mut Stamps {
         match message {
-            Message::Order => &mut self.order,
-            Message::Cancel => &mut self.cancel,
+            LoadMessage::Order => &mut self.order,
+            LoadMessage::Cancel => &mut self.cancel,
         }
     }
 

@@ -1,6 +1,6 @@
 //! One of a desk's connections.
 
-use crate::load::session::Message;
+use crate::load::session::LoadMessage;
 use transport::StreamId;
 
 /// Bytes that wait in a lane whose socket is full. Beyond that the desk sends nothing until the
@@ -28,7 +28,7 @@ pub(super) struct LoadLane {
 #[derive(Clone, Copy)]
 pub(super) struct UnsentMessage {
     pub(super) number: u64,
-    pub(super) message: Message,
+    pub(super) message: LoadMessage,
     pub(super) end: usize,
 }
 

@@ -1,6 +1,6 @@
 //! Mean lengths of the messages of a load, and of their replies.
 
-use crate::load::session::Message;
+use crate::load::session::LoadMessage;
 use record::MessageBytes;
 
 /// Messages of one kind, and their bytes.
@@ -32,18 +32,18 @@ pub(super) struct Lengths {
 
 impl Lengths {
     #[inline]
-    pub(super) fn sent(&mut self, message: Message, bytes: usize) {
+    pub(super) fn sent(&mut self, message: LoadMessage, bytes: usize) {
         match message {
-            Message::Order => self.order.add(bytes),
-            Message::Cancel => self.cancel.add(bytes),
+            LoadMessage::Order => self.order.add(bytes),
+            LoadMessage::Cancel => self.cancel.add(bytes),
         }
     }
 
     #[inline]
-    pub(super) fn answered(&mut self, message: Message, bytes: usize) {
+    pub(super) fn answered(&mut self, message: LoadMessage, bytes: usize) {
         match message {
-            Message::Order => self.order_reply.add(bytes),
-            Message::Cancel => self.cancel_reply.add(bytes),
+            LoadMessage::Order => self.order_reply.add(bytes),
+            LoadMessage::Cancel => self.cancel_reply.add(bytes),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::load::desk::Desk;
 use crate::load::in_flight::{Order, Progress, Stamps};
 use crate::load::patience::Directions;
 use crate::load::rows::{CANCEL_RESPONSE, ORDER_RESPONSE};
-use crate::load::session::{Message, OrderProtocol, Reply};
+use crate::load::session::{LoadMessage, OrderProtocol, Reply};
 use transport::echo::datagrams::EchoStamps;
 
 /// The series that only stamped replies fill.
@@ -65,7 +65,7 @@ impl<E: OrderProtocol> Desk<E> {
     }
 
     /// Counts a message as lost, with the time that was waited for its reply.
-    fn lose(&mut self, order: &Order, message: Message, now_ns: u64) {
+    fn lose(&mut self, order: &Order, message: LoadMessage, now_ns: u64) {
         self.in_flight.unanswered -= 1;
         let lane = order.account % self.lanes.len();
         self.lanes[lane].unanswered -= 1;
@@ -75,8 +75,8 @@ impl<E: OrderProtocol> Desk<E> {
         }
         self.load.lost += 1;
         let (stamps, response) = match message {
-            Message::Order => (order.order, ORDER_RESPONSE),
-            Message::Cancel => (order.cancel, CANCEL_RESPONSE),
+            LoadMessage::Order => (order.order, ORDER_RESPONSE),
+            LoadMessage::Cancel => (order.cancel, CANCEL_RESPONSE),
         };
         self.recorder.record(response + 1, now_ns.saturating_sub(stamps.sent_ns));
         if self.load.rate_per_second_offered.is_some() {
@@ -90,7 +90,7 @@ impl<E: OrderProtocol> Desk<E> {
     #[inline]
     pub(super) fn record_ways(
         &mut self,
-        (number, message): (u64, Message),
+        (number, message): (u64, LoadMessage),
         stamps: &Stamps,
         echo: Option<EchoStamps>,
         ended_ns: u64,

@@ -14,7 +14,7 @@ use plan::tables::load::Model;
 use plan::tables::network::TWO_CLOCKS_MESSAGES_MAX;
 use plan::tables::one_way::OneWay;
 use record::KernelStamped;
-use record::between::Between;
+use record::between::HostClocks;
 use std::io;
 use std::net::UdpSocket;
 
@@ -94,7 +94,7 @@ impl TwoClocks {
         (stamped, times): (Option<&KernelStamped>, &[KernelTimes]),
         card: Option<&PhcCourse>,
         from_to_ns: (u64, u64),
-    ) -> (Between, Option<String>) {
+    ) -> (HostClocks, Option<String>) {
         let TwoClocks { flow, ends, shown, recorder, room, .. } = self;
         let (step_ns, clocks) = (ends.step_ns(), ends.clocks());
         let After { bridge, kernel_error_ns } = ends.after(&flow, ways.last_echo_ns());
@@ -104,7 +104,7 @@ impl TwoClocks {
         let offsets = Offsets::of(&ways.probes(errors_ns, times, card), bridge, step_ns);
         let tags = [0, 1, 2].map(|index| series()[index].own_tag());
         let between = ways.record(offsets, shown, tags, recorder, from_to_ns);
-        let between = Between { clocks, ..between };
+        let between = HostClocks { clocks, ..between };
         let failure = (ways.unkept > 0).then(|| {
             format!(
                 "{} requests found no room for their stamps: between two hosts a run keeps those \

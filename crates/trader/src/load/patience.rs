@@ -1,7 +1,7 @@
 //! How long replies over datagrams are waited for, and for which.
 
 use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Progress};
-use crate::load::session::Message;
+use crate::load::session::LoadMessage;
 use between::ways::Ways;
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ pub(super) struct Patience {
     pub(super) directions: Directions,
     /// Messages in the order of sending. Some are answered: those are dropped when they come to the
     /// front, or when nothing else fits in.
-    pub(super) sent: VecDeque<(u64, Message)>,
+    pub(super) sent: VecDeque<(u64, LoadMessage)>,
 }
 
 /// Each direction of stamped requests by itself.
@@ -54,7 +54,7 @@ impl Patience {
     #[inline]
     pub(super) fn sent(
         &mut self,
-        messages: impl Iterator<Item = (u64, Message)>,
+        messages: impl Iterator<Item = (u64, LoadMessage)>,
         in_flight: &mut InFlight,
     ) {
         for message in messages {

@@ -4,7 +4,7 @@
 
 use crate::load::desk::{Desk, WAIT_NS_MAX};
 use crate::load::open_loop::DRAIN_NS;
-use crate::load::session::{Message, OrderProtocol, Reply};
+use crate::load::session::{LoadMessage, OrderProtocol, Reply};
 use plan::tables::load::Load;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -76,13 +76,13 @@ fn answer<E: OrderProtocol>(
 ) {
     let (reply, number) = desk.answered[index];
     match reply {
-        Reply::Ack(Message::Order, _) | Reply::Lost(Message::Order, _) => {
+        Reply::Ack(LoadMessage::Order, _) | Reply::Lost(LoadMessage::Order, _) => {
             let now_ns = desk.clock.now_ns();
             if desk.cancel(number, now_ns).is_none() {
                 desk.failure = Some(format!("no room to send the cancel of order {number}"));
             }
         }
-        Reply::Ack(Message::Cancel, _) | Reply::Lost(..) | Reply::Rejected(_) if goes_on => {
+        Reply::Ack(LoadMessage::Cancel, _) | Reply::Lost(..) | Reply::Rejected(_) if goes_on => {
             if let Some(account) = desk.account_of(number) {
                 begin(desk, next_number, account);
             }

@@ -8,7 +8,7 @@ use crate::load::dialler::{Dialler, accounts};
 use crate::load::error::TraderError;
 use crate::load::in_flight::{Order, Progress, Stamps};
 use crate::load::lane::UnsentMessage;
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply, Standing};
+use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Reply, Standing};
 use plan::process::orders::OrdersPlan;
 use record::Outage;
 use std::collections::HashMap;
@@ -191,7 +191,7 @@ impl<E: OrderProtocol> Desk<E> {
         }
     }
 
-    fn encode_again(&mut self, index: usize, number: u64, message: Message) {
+    fn encode_again(&mut self, index: usize, number: u64, message: LoadMessage) {
         let Some(account) = self.account_of(number) else { return };
         let lane = &mut self.lanes[index];
         self.entry.encode(message, number, account, &mut lane.bytes);
@@ -213,10 +213,10 @@ impl<E: OrderProtocol> Desk<E> {
     ) {
         let is_waiting =
             |stamps: &Stamps| stamps.progress == Progress::InFlight && stamps.sent_ns > 0;
-        let mut messages: Vec<(u64, Message, Order)> = Vec::new();
+        let mut messages: Vec<(u64, LoadMessage, Order)> = Vec::new();
         for order in waiting {
             for (stamps, message) in
-                [(order.order, Message::Order), (order.cancel, Message::Cancel)]
+                [(order.order, LoadMessage::Order), (order.cancel, LoadMessage::Cancel)]
             {
                 if is_waiting(&stamps) {
                     messages.push((stamps.sequence, message, order));
@@ -229,19 +229,21 @@ impl<E: OrderProtocol> Desk<E> {
             let standing = standings.get(&order.number).copied().unwrap_or_default();
             let lane = order.account % self.lanes.len();
             let reply = match (message, standing) {
-                (Message::Cancel, Standing::Open) => {
+                (LoadMessage::Cancel, Standing::Open) => {
                     outage.sent_again += 1;
                     self.send_again(lane, order.number);
                     continue;
                 }
-                (Message::Cancel, Standing::Ended) => Reply::Ack(Message::Cancel, order.number),
-                // The order was answered before, so it has ended since then, most likely by this.
-                (Message::Cancel, Standing::Unknown) if !is_waiting(&order.order) => {
-                    Reply::Ack(Message::Cancel, order.number)
+                (LoadMessage::Cancel, Standing::Ended) => {
+                    Reply::Ack(LoadMessage::Cancel, order.number)
                 }
-                (Message::Cancel, Standing::Filled | Standing::Unknown)
-                | (Message::Order, Standing::Unknown) => Reply::Rejected(order.number),
-                (Message::Order, _) => Reply::Ack(Message::Order, order.number),
+                // The order was answered before, so it has ended since then, most likely by this.
+                (LoadMessage::Cancel, Standing::Unknown) if !is_waiting(&order.order) => {
+                    Reply::Ack(LoadMessage::Cancel, order.number)
+                }
+                (LoadMessage::Cancel, Standing::Filled | Standing::Unknown)
+                | (LoadMessage::Order, Standing::Unknown) => Reply::Rejected(order.number),
+                (LoadMessage::Order, _) => Reply::Ack(LoadMessage::Order, order.number),
             };
             match reply {
                 Reply::Rejected(_) => outage.rejected += 1,
@@ -257,7 +259,7 @@ impl<E: OrderProtocol> Desk<E> {
         if let Some(order) = self.in_flight.order(number) {
             (order.cancel.sent_ns, order.cancel.sequence) = (0, sequence);
         }
-        self.encode_again(lane, number, Message::Cancel);
+        self.encode_again(lane, number, LoadMessage::Cancel);
     }
 }
 

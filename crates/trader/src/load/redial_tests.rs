@@ -14,7 +14,8 @@ const BYTES: MessageBytes =
 
 fn acked(sequence: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    echo::Message { length_bytes: 300, reply_bytes: 0, kind: b'O', sequence }.encode(&mut bytes);
+    echo::EchoMessage { length_bytes: 300, reply_bytes: 0, kind: b'O', sequence }
+        .encode(&mut bytes);
     bytes
 }
 

@@ -1,7 +1,7 @@
 //! Messages that the kernel stamps: which ones, and where their time goes.
 
 use crate::load::in_flight::{InFlight, Progress};
-use crate::load::session::Message;
+use crate::load::session::LoadMessage;
 use crate::stamped::StampedMessages;
 use between::ways::KernelTimes;
 use clock::Clock;
@@ -10,7 +10,7 @@ use record::KernelStamped;
 use transport::stamps::KernelStamps;
 
 /// A message by the number of its order.
-type NumberedMessage = (u64, Message);
+type NumberedMessage = (u64, LoadMessage);
 
 /// A lane's chosen message; it has one at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -208,7 +208,7 @@ mod tests {
     fn a_message_written_in_part_or_answered_by_another_is_not_recorded() {
         let mut stamping = stamping(1, 1);
         let mut in_flight = InFlight::new();
-        let [one, other] = [(1, Message::Order), (1, Message::Cancel)];
+        let [one, other] = [(1, LoadMessage::Order), (1, LoadMessage::Cancel)];
         stamping.append(0, one, &mut in_flight);
         stamping.append(0, other, &mut in_flight);
         assert!(stamping.wants(0, [one, other].into_iter()), "the first one is chosen");
@@ -238,7 +238,7 @@ mod tests {
             recorder.start(0);
             let wall_ns = clock::wall_ns();
             let sent_ns = stamping.messages.segments.wall().clock_ns(wall_ns) - 10_000;
-            let message = (4, Message::Cancel);
+            let message = (4, LoadMessage::Cancel);
             let replied_ns = sent_ns + 100_000;
             stamping.lanes[0] =
                 ChosenMessage::Answered(Round { message, measured: true, sent_ns, replied_ns });

@@ -4,7 +4,7 @@
 use crate::strategy::own_orders::OwnOrders;
 use clock::recorder;
 use engine::{Side, Top};
-use feed::{Book, Message, Packet};
+use feed::{Book, FeedMessage, Packet};
 use hdrhistogram::Histogram;
 use record::tick::MarketMaking;
 
@@ -105,10 +105,11 @@ impl Outcome {
                 continue;
             }
             match message {
-                Message::OrderAdded { order_id, .. } => {
+                FeedMessage::OrderAdded { order_id, .. } => {
                     self.births[place(order_id)] = Birth { order_id, at_ns };
                 }
-                Message::OrderDeleted { order_id, .. } | Message::Trade { order_id, .. } => {
+                FeedMessage::OrderDeleted { order_id, .. }
+                | FeedMessage::Trade { order_id, .. } => {
                     let birth = &mut self.births[place(order_id)];
                     if birth.order_id == order_id && book.order(order_id).is_none() {
                         birth.order_id = u64::MAX;

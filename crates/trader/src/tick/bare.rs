@@ -17,7 +17,7 @@ use std::time::Duration;
 use transport::datagram::{DATAGRAM_BYTES_MAX, Datagram, DatagramReceiver};
 use transport::echo::bare::{Bare, BareRead};
 use transport::echo::ticker::{self, STAMPED_REPLY_BYTES};
-use transport::echo::{HEADER_BYTES, Inbound, MESSAGE_BYTES_MAX, Message};
+use transport::echo::{EchoMessage, HEADER_BYTES, Inbound, MESSAGE_BYTES_MAX};
 
 /// Time that the other end may be silent.
 const SILENCE_NS_MAX: u64 = 5_000_000_000;
@@ -31,7 +31,7 @@ struct Client<'a> {
     stop: &'a AtomicBool,
     receiver: DatagramReceiver,
     inbound: Inbound,
-    order: Message,
+    order: EchoMessage,
     out: Vec<u8>,
     samples: Samples,
     counts: TickCounts,
@@ -106,7 +106,7 @@ impl<'a> Client<'a> {
             stop,
             receiver,
             inbound: Inbound::default(),
-            order: Message { length_bytes, reply_bytes, kind: ORDER, sequence: 0 },
+            order: EchoMessage { length_bytes, reply_bytes, kind: ORDER, sequence: 0 },
             out: Vec::with_capacity(MESSAGE_BYTES_MAX),
             samples: Samples::with_room(plan.samples_max),
             counts: TickCounts::default(),
@@ -129,7 +129,7 @@ impl<'a> Client<'a> {
         {
             self.out.clear();
             let (length_bytes, reply_bytes) = (least, least);
-            Message { length_bytes, reply_bytes, kind, sequence }.encode(&mut self.out);
+            EchoMessage { length_bytes, reply_bytes, kind, sequence }.encode(&mut self.out);
             self.send()?;
         }
         Ok(())
@@ -177,7 +177,7 @@ impl<'a> Client<'a> {
             self.out.clear();
             // A sequence of 0 belongs to the warm-up.
             let sequence = if measured { u64::from(place) + 1 } else { 0 };
-            Message { sequence, ..self.order }.encode(&mut self.out);
+            EchoMessage { sequence, ..self.order }.encode(&mut self.out);
             let sent_ns = self.clock.now_ns();
             self.send()?;
             self.unanswered += 1;

@@ -13,7 +13,7 @@ use clock::Clock;
 use clock::time_base::{Bridge, TimeBase};
 use clock::utc::Time;
 use plan::process::ticks::TickPlan;
-use record::between::Between;
+use record::between::HostClocks;
 use record::tick::{AT_EXCHANGE, Point, Sample};
 use std::io;
 use sync::{NearerStamps, Probe, Reply};
@@ -85,7 +85,7 @@ impl ClockSource {
         description: Option<&Description>,
         stamped: Option<&StampedResult>,
         samples: &mut [Sample],
-    ) -> (Time, Option<Between>) {
+    ) -> (Time, Option<HostClocks>) {
         let ClockSource { ours, theirs, is_shared } = self;
         let (boot_id, utc) = (ours.boot_id.clone(), ours.utc.clone());
         let known = Time { same_clock: is_shared, boot_id, utc, ..Time::default() };
@@ -102,7 +102,7 @@ impl ClockSource {
         let bridge = theirs.and_then(|(before, last)| Bridge::new([ours, after], [before, last]));
         let offsets = Offsets::of(&probes(samples, stamped), bridge, step_ns);
         let worst = convert(samples, &offsets);
-        let between = Between { clocks, ..offsets.into_record(worst) };
+        let between = HostClocks { clocks, ..offsets.into_record(worst) };
         let (exchange_bound_ns, bound_from) = (between.error_ns, between.error_from.clone());
         (Time { exchange_bound_ns, bound_from, ..known }, Some(between))
     }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use transport::StreamId;
 use transport::datagram::DatagramReceiver;
 use transport::datagram::ReceiveOptions;
-use transport::echo::{HEADER_BYTES, Message};
+use transport::echo::{EchoMessage, HEADER_BYTES};
 
 const RAW: RawPlan = RawPlan { datagram_bytes: 24, order_bytes: 100, reply_bytes: 60, bare: false };
 
@@ -82,7 +82,8 @@ impl Bench {
     fn reply(&self, number: u64, stamps: [u64; 4], stamp_ns: u64) {
         let mut bytes = Vec::new();
         let length_bytes = RAW.reply_bytes as u16;
-        Message { length_bytes, reply_bytes: 0, kind: b'O', sequence: number }.encode(&mut bytes);
+        EchoMessage { length_bytes, reply_bytes: 0, kind: b'O', sequence: number }
+            .encode(&mut bytes);
         let body = bytes[HEADER_BYTES..].as_chunks_mut::<8>().0;
         body.iter_mut().zip(stamps).for_each(|(place, stamp)| *place = stamp.to_le_bytes());
         self.script.0.borrow_mut().reads.push_back((bytes, stamp_ns));

@@ -10,7 +10,7 @@ use crate::tick::logic::TradingLogic;
 use crate::tick::session::OrderSession;
 use crate::tick::stages::Stages;
 use engine::Side;
-use feed::{Book, Channel, Message, PacketHeader, PacketKind, encode_packet};
+use feed::{Book, Channel, FeedMessage, PacketHeader, PacketKind, encode_packet};
 
 /// A made-up feed, message by message.
 pub(crate) trait MadeUpTicks: Send {
@@ -82,7 +82,8 @@ impl Ticks {
     fn snapshot(&mut self) -> Vec<u8> {
         let book_hash = Book::new(Channel::Orders, 0, 0).hash();
         let (instrument, code, tick, lot, entries) = (0, [0; 32], (1, 0), (1, 0), 0);
-        let definition = Message::Definition { instrument, code, tick, lot, entries, book_hash };
+        let definition =
+            FeedMessage::Definition { instrument, code, tick, lot, entries, book_hash };
         let header = PacketHeader { count: 1, kind: PacketKind::Snapshot, ..self.header() };
         let n = encode_packet(&mut self.datagram, &header, &[definition]).unwrap_or(0);
         self.datagram[..n].to_vec()
@@ -94,11 +95,11 @@ impl Ticks {
         let order_id = u64::MAX / 2 + self.sequence;
         let (instrument, quantity_lots) = (0, 100);
         let message =
-            Message::OrderAdded { instrument, order_id, side, price_ticks, quantity_lots };
+            FeedMessage::OrderAdded { instrument, order_id, side, price_ticks, quantity_lots };
         self.live(&message).to_vec()
     }
 
-    fn live(&mut self, message: &Message) -> &[u8] {
+    fn live(&mut self, message: &FeedMessage) -> &[u8] {
         let header = PacketHeader { count: 1, ..self.header() };
         self.sequence += 1;
         let n = encode_packet(&mut self.datagram, &header, std::slice::from_ref(message));
@@ -136,9 +137,15 @@ impl MadeUpTicks for Ticks {
         };
         let instrument = 0;
         let message = match step {
-            0 => Message::OrderAdded { instrument, order_id, side, price_ticks, quantity_lots: 9 },
-            1 => Message::OrderReduced { instrument, order_id, quantity_lots: 6 },
-            2 => Message::Trade {
+            0 => FeedMessage::OrderAdded {
+                instrument,
+                order_id,
+                side,
+                price_ticks,
+                quantity_lots: 9,
+            },
+            1 => FeedMessage::OrderReduced { instrument, order_id, quantity_lots: 6 },
+            2 => FeedMessage::Trade {
                 instrument,
                 trade_id: order_id,
                 order_id,
@@ -146,7 +153,7 @@ impl MadeUpTicks for Ticks {
                 price_ticks,
                 quantity_lots: 2,
             },
-            _ => Message::OrderDeleted { instrument, order_id },
+            _ => FeedMessage::OrderDeleted { instrument, order_id },
         };
         self.live(&message)
     }

@@ -15,7 +15,7 @@ use clock::utc::Time;
 use host::measuring::MeasuringError;
 use host::thread::Usage;
 use plan::process::ticks::TickPlan;
-use record::between::Between;
+use record::between::HostClocks;
 use record::tick::{Audit, MarketMaking, Point, Sample, Tick, TickHold};
 use record::{self, ClientResult, KernelStamped, Load, MessageBytes, Outage};
 use std::collections::{BTreeMap, HashMap};
@@ -139,7 +139,7 @@ pub(crate) fn assemble(
         asides.push(shown.series);
     }
     let between =
-        between.map(|between| Between { errors_ns, withheld: time.refused.clone(), ..between });
+        between.map(|between| HostClocks { errors_ns, withheld: time.refused.clone(), ..between });
     let (stamped, segments) = stamped_of(&samples, finished.stamped.take());
     asides.push(segments);
     let written = write(plan, log, (&samples, &asides), &time.refused, started);

@@ -7,7 +7,7 @@ use plan::faults::DatagramHarm;
 use plan::process::orders::{DatagramPlan, OneWayPlan, Wire};
 use plan::tables::load::Load;
 use plan::tables::one_way::OneWay;
-use record::between::Between;
+use record::between::HostClocks;
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,7 +72,7 @@ fn between(
     delay: Duration,
     stamp_every: u64,
     ahead_ns: &(dyn Fn(u64) -> i64 + Sync),
-) -> (u64, Between) {
+) -> (u64, HostClocks) {
     let clock = Clock::calibrate();
     let echo = Echo::start_by(clock);
     let front = UdpSocket::bind("127.0.0.1:0").unwrap();

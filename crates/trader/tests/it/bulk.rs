@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transport::echo::datagrams::{EchoStamps, STAMPED, STAMPED_BYTES};
-use transport::echo::{Echo, HEADER_BYTES, Message};
+use transport::echo::{Echo, EchoMessage, HEADER_BYTES};
 use transport::serve::{Limits, serve};
 
 /// An echo over TCP, and a sink over UDP that loses each tenth datagram of a sender; both end with
@@ -38,7 +38,7 @@ fn lossy(sink: &UdpSocket, stop: &AtomicBool) {
     let (mut received, mut bytes) = (0, [0; 2_000]);
     while !stop.load(Ordering::Relaxed) {
         let Ok((n, from)) = sink.recv_from(&mut bytes) else { continue };
-        let message = Message::decode(&bytes[..n]).unwrap().unwrap();
+        let message = EchoMessage::decode(&bytes[..n]).unwrap().unwrap();
         if message.sequence % 10 == 3 {
             continue;
         }
@@ -46,7 +46,8 @@ fn lossy(sink: &UdpSocket, stop: &AtomicBool) {
         if message.reply_bytes > 0 {
             let length_bytes = STAMPED_BYTES as u16;
             let mut reply = Vec::new();
-            Message { length_bytes, reply_bytes: 0, kind: STAMPED, ..message }.encode(&mut reply);
+            EchoMessage { length_bytes, reply_bytes: 0, kind: STAMPED, ..message }
+                .encode(&mut reply);
             reply[HEADER_BYTES..HEADER_BYTES + 8].copy_from_slice(&u64::to_le_bytes(received));
             assert_eq!(EchoStamps::decode(&reply[HEADER_BYTES..]).unwrap().received, received);
             sink.send_to(&reply, from).unwrap();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use transport::echo::Message;
+use transport::echo::EchoMessage;
 use transport::echo::datagrams::{DatagramCounts, EchoSocket, serve};
 
 pub struct Echo {
@@ -200,10 +200,10 @@ fn a_late_reply_is_lost_and_counted_as_late() {
                     socket.send_to(&reply, from).unwrap();
                 }
                 let Ok((n, from)) = socket.recv_from(&mut bytes) else { continue };
-                let message = Message::decode(&bytes[..n]).unwrap().unwrap();
+                let message = EchoMessage::decode(&bytes[..n]).unwrap().unwrap();
                 let mut reply = Vec::new();
                 let length_bytes = message.reply_bytes;
-                Message { length_bytes, reply_bytes: 0, ..message }.encode(&mut reply);
+                EchoMessage { length_bytes, reply_bytes: 0, ..message }.encode(&mut reply);
                 requests += u64::from(message.kind != b'H');
                 match message.kind != b'H' && requests.is_multiple_of(10) {
                     true => held.push((now, reply, from)),

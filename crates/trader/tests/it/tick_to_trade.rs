@@ -107,7 +107,8 @@ fn a_raw_ticker_that_has_a_subscriber_is_an_error() {
     let end = ticker(clock, FLOW, 120);
     let mut first = std::net::TcpStream::connect(&end.target).unwrap();
     let (kind, mut bytes) = (transport::echo::ticker::SUBSCRIBE_STREAM, Vec::new());
-    let message = transport::echo::Message { length_bytes: 16, reply_bytes: 0, kind, sequence: 0 };
+    let message =
+        transport::echo::EchoMessage { length_bytes: 16, reply_bytes: 0, kind, sequence: 0 };
     message.encode(&mut bytes);
     first.write_all(&bytes).unwrap();
     first.read_exact(&mut bytes).unwrap();

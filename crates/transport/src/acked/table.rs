@@ -52,7 +52,7 @@ pub struct TableCounts {
 pub type SharedCounts = Arc<Mutex<TableCounts>>;
 
 /// A peer and its address.
-struct Place {
+struct PeerEntry {
     peer: Peer,
     address: SocketAddr,
     /// The number that its client gave its handshake.
@@ -64,7 +64,7 @@ struct Place {
 /// The peers of a socket. Datagrams to send go to the `send` of each call, with their destination.
 /// Times are ns of the caller's clock.
 pub struct Table {
-    places: Vec<Option<Place>>,
+    places: Vec<Option<PeerEntry>>,
     /// `None`: it accepts no connections.
     challenges: Option<Challenges>,
     counts: TableCounts,
@@ -103,7 +103,7 @@ impl Table {
     pub fn dialled(&mut self, connection: u64, address: SocketAddr, now_ns: u64) -> Option<usize> {
         let place = self.free_place()?;
         let peer = Peer::new(connection, now_ns);
-        self.places[place] = Some(Place { peer, address, token: 0, lingers_until_ns: None });
+        self.places[place] = Some(PeerEntry { peer, address, token: 0, lingers_until_ns: None });
         Some(place)
     }
 
@@ -261,7 +261,7 @@ impl Table {
         now_ns: u64,
         send: &mut impl FnMut(&[u8], SocketAddr),
     ) -> Heard {
-        let is_its = |place: &Place| place.address == from && place.token == token;
+        let is_its = |place: &PeerEntry| place.address == from && place.token == token;
         // The answer was lost, or the question came twice.
         if let Some(known) = self.places.iter().flatten().find(|place| is_its(place)) {
             send(&accepted(token, known.peer.connection()), from);
@@ -274,7 +274,7 @@ impl Table {
         };
         let connection = ((random >> PLACE_BITS) << PLACE_BITS) | place as u64;
         let peer = Peer::new(connection, now_ns);
-        self.places[place] = Some(Place { peer, address: from, token, lingers_until_ns: None });
+        self.places[place] = Some(PeerEntry { peer, address: from, token, lingers_until_ns: None });
         self.counts.accepted += 1;
         send(&accepted(token, connection), from);
         Heard::New(place)

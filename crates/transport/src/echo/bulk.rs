@@ -6,7 +6,7 @@
 //! | block | [`BULK`] | bytes that follow its header | not looked at |
 //! | account | [`BULK`] | bytes of all blocks so far | when the last of them was read, ns, u64 |
 
-use crate::echo::{HEADER_BYTES, Message};
+use crate::echo::{EchoMessage, HEADER_BYTES};
 use crate::streams::StreamId;
 
 /// The kind of a block, and of the account.
@@ -30,7 +30,7 @@ pub struct Account {
 impl Account {
     /// Decodes an account; `None` if the bytes are none.
     pub fn decode(bytes: &[u8; ACCOUNT_BYTES]) -> Option<Account> {
-        let message = Message::decode(bytes).ok().flatten()?;
+        let message = EchoMessage::decode(bytes).ok().flatten()?;
         let received_ns = u64::from_le_bytes(*bytes[HEADER_BYTES..].first_chunk()?);
         let is_account = message.kind == BULK && usize::from(message.length_bytes) == ACCOUNT_BYTES;
         is_account.then_some(Account { bytes: message.sequence, received_ns })
@@ -39,16 +39,16 @@ impl Account {
     fn encode(self, out: &mut Vec<u8>) {
         let length_bytes = ACCOUNT_BYTES as u16;
         let sequence = self.bytes;
-        Message { length_bytes, reply_bytes: 0, kind: BULK, sequence }.encode(out);
+        EchoMessage { length_bytes, reply_bytes: 0, kind: BULK, sequence }.encode(out);
         let stamp_at = out.len() - 8;
         out[stamp_at..].copy_from_slice(&self.received_ns.to_le_bytes());
     }
 }
 
 /// The header of a block of this many bytes, at most [`BLOCK_BYTES_MAX`].
-pub fn block(bytes: u64, asks_for_account: bool) -> Message {
+pub fn block(bytes: u64, asks_for_account: bool) -> EchoMessage {
     let reply_bytes = if asks_for_account { ACCOUNT_BYTES as u16 } else { 0 };
-    Message { length_bytes: HEADER_BYTES as u16, reply_bytes, kind: BULK, sequence: bytes }
+    EchoMessage { length_bytes: HEADER_BYTES as u16, reply_bytes, kind: BULK, sequence: bytes }
 }
 
 /// A header that announces no block.
@@ -96,7 +96,7 @@ impl Sink {
     ///
     /// # Errors
     /// If the header is out of range.
-    pub(crate) fn begin(&mut self, id: StreamId, header: Message) -> Result<(), BadBlock> {
+    pub(crate) fn begin(&mut self, id: StreamId, header: EchoMessage) -> Result<(), BadBlock> {
         let asks_for_account = usize::from(header.reply_bytes) == ACCOUNT_BYTES;
         let is_header = usize::from(header.length_bytes) == HEADER_BYTES
             && (asks_for_account || header.reply_bytes == 0)
@@ -160,13 +160,13 @@ mod tests {
         for bad in [
             block(0, true),
             block(BLOCK_BYTES_MAX + 1, false),
-            Message { length_bytes: 32, ..block(1, false) },
-            Message { reply_bytes: 4_096, ..block(1, false) },
+            EchoMessage { length_bytes: 32, ..block(1, false) },
+            EchoMessage { reply_bytes: 4_096, ..block(1, false) },
         ] {
             assert_eq!(sink.begin(ID, bad), Err(BadBlock));
         }
         assert!(!sink.is_in_block(ID));
-        let echoed = Message { kind: b'O', ..block(24, false) };
+        let echoed = EchoMessage { kind: b'O', ..block(24, false) };
         let mut bytes = Vec::new();
         echoed.encode(&mut bytes);
         bytes.resize(ACCOUNT_BYTES, 0);

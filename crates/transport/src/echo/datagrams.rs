@@ -8,7 +8,7 @@
 use crate::backend::Backend;
 use crate::datagram::{DatagramError, set_receive_buffer};
 use crate::echo::stamps::{KernelSide, asks_for_departure};
-use crate::echo::{HEADER_BYTES, MESSAGE_BYTES_MAX, Message, is_nothing};
+use crate::echo::{EchoMessage, HEADER_BYTES, MESSAGE_BYTES_MAX, is_nothing};
 use crate::stream::below::address_of;
 use crate::stream::below::datagrams::datagrams_at;
 use bypass::{AnyDevice, Datagrams};
@@ -97,7 +97,7 @@ impl DatagramEcho {
     fn answer(&mut self, bytes: &[u8], from: SocketAddr, received_ns: u64) -> bool {
         self.counts.received += 1;
         self.reply.clear();
-        let Ok(Some(message)) = Message::decode(bytes) else {
+        let Ok(Some(message)) = EchoMessage::decode(bytes) else {
             self.counts.rejected += 1;
             return false;
         };
@@ -178,7 +178,7 @@ impl DatagramEcho {
         match sent {
             Ok(driver_ns) => {
                 self.counts.replied += 1;
-                let sequence = Message::decode(&self.reply).ok().flatten();
+                let sequence = EchoMessage::decode(&self.reply).ok().flatten();
                 let left = sequence.zip(driver_ns);
                 if let (Some((reply, driver_ns)), Some(sender)) = (left, self.senders.get_mut(&to))
                 {

@@ -30,7 +30,7 @@ fn served_by(
 
 fn message(length_bytes: u16, reply_bytes: u16, kind: u8, sequence: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    Message { length_bytes, reply_bytes, kind, sequence }.encode(&mut out);
+    EchoMessage { length_bytes, reply_bytes, kind, sequence }.encode(&mut out);
     out
 }
 
@@ -59,7 +59,7 @@ fn no_reply_is_longer_than_its_request() {
             }
             let mut into = [0; 100];
             assert_eq!(socket.recv(&mut into).unwrap(), 64);
-            let reply = Message::decode(&into[..64]).unwrap().unwrap();
+            let reply = EchoMessage::decode(&into[..64]).unwrap().unwrap();
             assert_eq!((reply.sequence, reply.kind, reply.reply_bytes), (6, b'O', 0));
             // A reply that comes back to an echo ends there.
             socket.send(&into[..64]).unwrap();
@@ -131,7 +131,7 @@ fn the_kernel_stamps_requests_that_wait_and_replies_that_leave() {
             let mut into = [0; 64];
             for sequence in 0..=60 {
                 assert_eq!(socket.recv(&mut into).unwrap(), 64);
-                let reply = Message::decode(&into).unwrap().unwrap();
+                let reply = EchoMessage::decode(&into).unwrap().unwrap();
                 assert_eq!(reply.sequence, sequence);
                 if sequence > 0 {
                     all.push(EchoStamps::decode(&into[HEADER_BYTES..]).unwrap());

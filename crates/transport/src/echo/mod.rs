@@ -39,7 +39,7 @@ pub fn is_nothing(error: &io::Error) -> bool {
 
 /// A message or a reply, without its padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct EchoMessage {
     /// Its length, padding included.
     pub length_bytes: u16,
     /// The length asked of the reply; 0 in a reply.
@@ -50,7 +50,7 @@ pub struct Message {
     pub sequence: u64,
 }
 
-impl Message {
+impl EchoMessage {
     /// Appends the message, padded to its length.
     #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
@@ -67,7 +67,7 @@ impl Message {
     /// # Errors
     /// If its length is out of range.
     #[inline]
-    pub fn decode(bytes: &[u8]) -> Result<Option<Message>, BadLength> {
+    pub fn decode(bytes: &[u8]) -> Result<Option<EchoMessage>, BadLength> {
         let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         let [l0, l1, r0, r1, kind, _, _, _, sequence @ ..] = *header;
         let length_bytes = u16::from_le_bytes([l0, l1]);
@@ -81,13 +81,13 @@ impl Message {
         }
         let sequence = u64::from_le_bytes(sequence);
         let whole = bytes.len() >= usize::from(length_bytes);
-        Ok(whole.then_some(Message { length_bytes, reply_bytes, kind, sequence }))
+        Ok(whole.then_some(EchoMessage { length_bytes, reply_bytes, kind, sequence }))
     }
 
     /// The answer, as long as the message asks for; `None` if it asks for none.
-    pub(crate) fn reply(self) -> Option<Message> {
+    pub(crate) fn reply(self) -> Option<EchoMessage> {
         let length_bytes = self.reply_bytes;
-        (length_bytes > 0).then_some(Message { length_bytes, reply_bytes: 0, ..self })
+        (length_bytes > 0).then_some(EchoMessage { length_bytes, reply_bytes: 0, ..self })
     }
 }
 
@@ -97,7 +97,7 @@ impl Message {
 pub struct BadLength(u16);
 
 /// A message, the stamp of the read that brought its first byte, and what follows its header.
-pub type TakenMessage<'a> = (Message, u64, &'a [u8]);
+pub type TakenMessage<'a> = (EchoMessage, u64, &'a [u8]);
 
 /// Bytes of one connection that are not yet a whole message.
 pub struct Inbound {
@@ -167,21 +167,21 @@ impl Inbound {
     /// The next whole message, with the stamp of the read that brought its first byte.
     ///
     /// # Errors
-    /// As [`Message::decode`].
+    /// As [`EchoMessage::decode`].
     #[inline]
-    pub fn take(&mut self) -> Result<Option<(Message, u64)>, BadLength> {
+    pub fn take(&mut self) -> Result<Option<(EchoMessage, u64)>, BadLength> {
         Ok(self.take_with_body()?.map(|(message, first_byte_ns, _)| (message, first_byte_ns)))
     }
 
     /// As [`Inbound::take`], with what follows the message's header.
     ///
     /// # Errors
-    /// As [`Message::decode`].
+    /// As [`EchoMessage::decode`].
     #[inline]
     pub fn take_with_body(&mut self) -> Result<Option<TakenMessage<'_>>, BadLength> {
         let mut message = None;
         let taken = self.take_by(|bytes| -> Result<_, BadLength> {
-            message = Message::decode(bytes)?;
+            message = EchoMessage::decode(bytes)?;
             Ok(message.map(|message| usize::from(message.length_bytes)))
         })?;
         Ok(message.zip(taken).map(|(message, (bytes, first_byte_ns))| {
@@ -236,7 +236,7 @@ impl Connections {
 
     /// The next whole message of a stream, which is closed if its bytes are none.
     #[inline]
-    pub(crate) fn next(&mut self, id: StreamId, outbound: &mut Outbound) -> Option<Message> {
+    pub(crate) fn next(&mut self, id: StreamId, outbound: &mut Outbound) -> Option<EchoMessage> {
         match self.inbound[id.index()].take() {
             Ok(taken) => taken.map(|(message, _)| message),
             Err(_) => {
@@ -260,7 +260,7 @@ impl Echo {
     fn begin_block(
         &mut self,
         id: StreamId,
-        header: Message,
+        header: EchoMessage,
         stamp_ns: u64,
         outbound: &mut Outbound,
     ) -> bool {
@@ -318,25 +318,25 @@ impl Service for Echo {
 mod tests {
     use super::*;
 
-    const ORDER: Message =
-        Message { length_bytes: 212, reply_bytes: 291, kind: b'O', sequence: u64::MAX - 1 };
+    const ORDER: EchoMessage =
+        EchoMessage { length_bytes: 212, reply_bytes: 291, kind: b'O', sequence: u64::MAX - 1 };
 
     #[test]
     fn comes_back_as_it_went_in() {
         let mut bytes = Vec::new();
         ORDER.encode(&mut bytes);
         assert_eq!(bytes.len(), 212);
-        assert_eq!(Message::decode(&bytes), Ok(Some(ORDER)));
-        assert_eq!(Message::decode(&bytes[..211]), Ok(None));
-        assert_eq!(Message::decode(&bytes[..15]), Ok(None));
+        assert_eq!(EchoMessage::decode(&bytes), Ok(Some(ORDER)));
+        assert_eq!(EchoMessage::decode(&bytes[..211]), Ok(None));
+        assert_eq!(EchoMessage::decode(&bytes[..15]), Ok(None));
     }
 
     #[test]
     fn lengths_out_of_range_are_rejected() {
-        assert_eq!(Message::decode(&[0; 16]), Err(BadLength(0)));
+        assert_eq!(EchoMessage::decode(&[0; 16]), Err(BadLength(0)));
         let mut bytes = Vec::new();
-        Message { reply_bytes: 15, ..ORDER }.encode(&mut bytes);
-        assert_eq!(Message::decode(&bytes), Err(BadLength(15)));
+        EchoMessage { reply_bytes: 15, ..ORDER }.encode(&mut bytes);
+        assert_eq!(EchoMessage::decode(&bytes), Err(BadLength(15)));
     }
 
     /// A reply that spans two reads is stamped by the first, the next one by the read that brought
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn a_message_is_stamped_by_the_read_of_its_first_byte() {
         let mut bytes = Vec::new();
-        (0..3).for_each(|sequence| Message { sequence, ..ORDER }.encode(&mut bytes));
+        (0..3).for_each(|sequence| EchoMessage { sequence, ..ORDER }.encode(&mut bytes));
         let mut inbound = Inbound::default();
         let mut feed = |range: std::ops::Range<usize>, stamp_ns| {
             let part = &bytes[range];
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn the_buffer_makes_room_for_the_longest_message() {
         let mut bytes = Vec::new();
-        Message { length_bytes: 4096, reply_bytes: 0, kind: 0, sequence: 0 }.encode(&mut bytes);
+        EchoMessage { length_bytes: 4096, reply_bytes: 0, kind: 0, sequence: 0 }.encode(&mut bytes);
         let mut inbound = Inbound::default();
         let mut received = 0;
         for chunk in bytes.repeat(100).chunks(1000) {

@@ -26,7 +26,7 @@
 //! While the schedule runs the server does not sleep, whatever its backend.
 
 use crate::datagram::{DatagramSender, Recipients, SendOutcome};
-use crate::echo::{Connections, HEADER_BYTES, Message};
+use crate::echo::{Connections, EchoMessage, HEADER_BYTES};
 use crate::serve::{Full, Outbound, Service};
 use crate::streams::StreamId;
 use clock::Clock;
@@ -226,11 +226,11 @@ impl TickerEcho {
     pub(crate) fn answer(
         &mut self,
         id: StreamId,
-        message: Message,
+        message: EchoMessage,
         stamp_ns: u64,
         out: &mut Vec<u8>,
     ) {
-        let answer = |sequence| Message {
+        let answer = |sequence| EchoMessage {
             length_bytes: HEADER_BYTES as u16,
             reply_bytes: 0,
             kind: message.kind,
@@ -300,7 +300,10 @@ impl TickerEcho {
     /// Sends the tick that is due, if there is one. Returns the message that ends the schedule, and
     /// the stream that gets it. Without `outbound` a tick over a stream counts as failed.
     #[inline]
-    pub(crate) fn tick(&mut self, outbound: Option<&mut Outbound>) -> Option<(StreamId, Message)> {
+    pub(crate) fn tick(
+        &mut self,
+        outbound: Option<&mut Outbound>,
+    ) -> Option<(StreamId, EchoMessage)> {
         let (Some(running), Some(subscriber)) = (&mut self.running, &self.subscriber) else {
             return None;
         };
@@ -337,7 +340,7 @@ impl TickerEcho {
         }
         let (length_bytes, sequence, by) = (HEADER_BYTES as u16, running.sent, running.by);
         self.running = None;
-        Some((by, Message { length_bytes, reply_bytes: 0, kind: ENDED, sequence }))
+        Some((by, EchoMessage { length_bytes, reply_bytes: 0, kind: ENDED, sequence }))
     }
 
     /// The stream has ended: its ticks end, too.

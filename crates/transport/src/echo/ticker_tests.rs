@@ -47,18 +47,18 @@ impl Running {
 
     fn send(&mut self, kind: u8, sequence: u64, reply_bytes: u16) {
         let mut bytes = Vec::new();
-        Message { length_bytes: 16, reply_bytes, kind, sequence }.encode(&mut bytes);
+        EchoMessage { length_bytes: 16, reply_bytes, kind, sequence }.encode(&mut bytes);
         self.stream.write_all(&bytes).unwrap();
     }
 
     /// The next message, and what follows its header.
-    fn receive(&mut self) -> (Message, Vec<u8>) {
+    fn receive(&mut self) -> (EchoMessage, Vec<u8>) {
         let mut bytes = vec![0; HEADER_BYTES];
         self.stream.read_exact(&mut bytes).unwrap();
         let length = usize::from(u16::from_le_bytes([bytes[0], bytes[1]]));
         bytes.resize(length, 0);
         self.stream.read_exact(&mut bytes[HEADER_BYTES..]).unwrap();
-        let message = Message::decode(&bytes).unwrap().unwrap();
+        let message = EchoMessage::decode(&bytes).unwrap().unwrap();
         (message, bytes.split_off(HEADER_BYTES))
     }
 
@@ -171,10 +171,10 @@ fn ticks_over_a_stream_are_as_many_and_have_their_stamps() {
     assert_eq!(running.ask(START, 0), 0, "nobody asked for ticks");
     let mut bytes = Vec::new();
     let kind = SUBSCRIBE_STREAM;
-    Message { length_bytes: 16, reply_bytes: 0, kind, sequence: 0 }.encode(&mut bytes);
+    EchoMessage { length_bytes: 16, reply_bytes: 0, kind, sequence: 0 }.encode(&mut bytes);
     ticks.write_all(&bytes).unwrap();
     ticks.read_exact(&mut bytes).unwrap();
-    let answer = Message::decode(&bytes).unwrap().unwrap();
+    let answer = EchoMessage::decode(&bytes).unwrap().unwrap();
     assert_eq!((answer.kind, answer.sequence), (SUBSCRIBE_STREAM, 100), "bytes of a tick");
     assert_eq!(running.ask(SUBSCRIBE_STREAM, 0), 0, "another one has them");
     let started_ns = clock.now_ns();

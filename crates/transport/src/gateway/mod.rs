@@ -42,7 +42,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use clock::Clock;
-use ipc::region::Place;
+use ipc::region::RegionBacking;
 use ipc::ring::{Consumer, Producer, Producers, Ring, Shape};
 
 use crate::backend::Backend;
@@ -166,7 +166,7 @@ fn start(
 
 fn ring() -> Result<(Producer, Consumer), ipc::IpcError> {
     let ring = Ring::create(
-        Place::Memory,
+        RegionBacking::Memory,
         Shape {
             slots: RING_SLOTS,
             message_bytes_max: MESSAGE_BYTES_MAX,

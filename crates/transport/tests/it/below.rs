@@ -7,7 +7,7 @@ use std::io::{Read, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use transport::echo::Message;
+use transport::echo::EchoMessage;
 use transport::echo::datagrams::{DatagramCounts, EchoSocket, serve};
 use transport::{Dialogue, Ready, StreamId, StreamRead, Streams, Write};
 
@@ -60,7 +60,7 @@ fn beside_an_echo(
 
 fn message(sequence: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    Message { length_bytes: 64, reply_bytes: 64, kind: b'O', sequence }.encode(&mut out);
+    EchoMessage { length_bytes: 64, reply_bytes: 64, kind: b'O', sequence }.encode(&mut out);
     out
 }
 
@@ -75,7 +75,7 @@ fn reply(streams: &mut dyn Streams, id: StreamId) -> (u64, u64) {
             continue;
         }
         if let StreamRead::Bytes { n, stamp_ns } = streams.read(id, &mut into) {
-            let message = Message::decode(&into[..n]).unwrap().unwrap();
+            let message = EchoMessage::decode(&into[..n]).unwrap().unwrap();
             return (message.sequence, stamp_ns);
         }
     }
@@ -120,7 +120,7 @@ fn a_dialogue_waits_no_longer_than_its_patience() {
         let mut dialogue = Dialogue { streams, id, clock, patience: PATIENCE, is_secure: false };
         dialogue.write_all(&message(7)).unwrap();
         assert_eq!(dialogue.read(&mut into).unwrap(), 64);
-        assert_eq!(Message::decode(&into[..64]).unwrap().unwrap().sequence, 7);
+        assert_eq!(EchoMessage::decode(&into[..64]).unwrap().unwrap().sequence, 7);
         dialogue.patience = Duration::from_millis(1);
         let silent = dialogue.read(&mut into).unwrap_err();
         assert_eq!(silent.kind(), std::io::ErrorKind::WouldBlock);

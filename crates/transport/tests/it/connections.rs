@@ -11,7 +11,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use transport::echo::{Echo, Message};
+use transport::echo::{Echo, EchoMessage};
 use transport::serve::{Limits, Rejections, serve};
 use transport::tls::{self, Acceptor, Connector};
 use transport::{Dialogue, StreamId, Streams};
@@ -97,7 +97,7 @@ fn say(streams: &mut dyn Streams, id: StreamId, clock: Clock) -> Dialogue<'_, dy
 
 fn message(reply_bytes: u16, sequence: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    Message { length_bytes: 212, reply_bytes, kind: b'O', sequence }.encode(&mut out);
+    EchoMessage { length_bytes: 212, reply_bytes, kind: b'O', sequence }.encode(&mut out);
     out
 }
 
@@ -121,7 +121,7 @@ fn messages_come_back_at_either_end() {
                 dialogue.write_all(&bytes[..cut]).unwrap();
                 dialogue.write_all(&bytes[cut..]).unwrap();
                 dialogue.read_exact(&mut reply[..291]).unwrap();
-                let back = Message::decode(&reply[..291]).unwrap().unwrap();
+                let back = EchoMessage::decode(&reply[..291]).unwrap().unwrap();
                 assert_eq!(back.sequence, sequence as u64, "{server} {client}");
             }
             // Four megabytes of replies to a client that reads none until all is sent.
@@ -131,7 +131,7 @@ fn messages_come_back_at_either_end() {
             }
             for sequence in 0..500 {
                 dialogue.read_exact(&mut reply).unwrap();
-                assert_eq!(Message::decode(&reply).unwrap().unwrap().sequence, sequence);
+                assert_eq!(EchoMessage::decode(&reply).unwrap().unwrap().sequence, sequence);
             }
         });
         let Some(rejections) = rejections else { return };
@@ -155,7 +155,7 @@ fn tls_is_the_same_below_the_kernel() {
         for sequence in 0..100 {
             dialogue.write_all(&message(291, sequence)).unwrap();
             dialogue.read_exact(&mut reply).unwrap();
-            assert_eq!(Message::decode(&reply).unwrap().unwrap().sequence, sequence);
+            assert_eq!(EchoMessage::decode(&reply).unwrap().unwrap().sequence, sequence);
         }
         drop(streams);
         let error = open(BELOW, Some(&distrust), clock).dial(address).unwrap_err().to_string();

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::StreamId;
 use transport::echo::bulk::{self, ACCOUNT_BYTES, Account};
-use transport::echo::{Echo, Message};
+use transport::echo::{Echo, EchoMessage};
 use transport::serve::{Full, Limits, Outbound, Rejections, Service, serve};
 
 struct Running {
@@ -79,7 +79,7 @@ const TURNS_MAX: u64 = 2_000;
 
 fn message(sequence: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Message { length_bytes: 212, reply_bytes: 291, kind: b'O', sequence }.encode(&mut bytes);
+    EchoMessage { length_bytes: 212, reply_bytes: 291, kind: b'O', sequence }.encode(&mut bytes);
     bytes
 }
 
@@ -87,7 +87,7 @@ fn message(sequence: u64) -> Vec<u8> {
 fn reply(stream: &mut impl Read) -> u64 {
     let mut bytes = [0; 291];
     stream.read_exact(&mut bytes).unwrap();
-    Message::decode(&bytes).unwrap().unwrap().sequence
+    EchoMessage::decode(&bytes).unwrap().unwrap().sequence
 }
 
 /// Few connections (read in turn when spinning) and many (found by epoll), interleaved, with

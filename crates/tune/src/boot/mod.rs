@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use host::Root;
 
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::system::System;
 use line::{CommandLine, edited, key};
 pub(crate) use line::{Word, words_of};
@@ -44,10 +44,11 @@ pub fn groups(system: &dyn System, root: &Root) -> Vec<BootGroup> {
             unreadable: None,
         };
         for path in paths {
-            let text = system.read(&Place::Text(format!("/{path}"))).unwrap_or_else(|error| {
-                group.unreadable = Some(format!("/{path} can't be read: {error}"));
-                None
-            });
+            let text =
+                system.read(&SettingPlace::Text(format!("/{path}"))).unwrap_or_else(|error| {
+                    group.unreadable = Some(format!("/{path} can't be read: {error}"));
+                    None
+                });
             group.files.push(BootFile { path, text });
         }
         group

@@ -8,7 +8,7 @@ use crate::boot::MARK;
 use crate::drop_ins::LIMITS;
 use crate::goal::Goal;
 use crate::inspection::Inspection;
-use crate::place::Place;
+use crate::place::SettingPlace;
 use crate::wish::{WantedValue, Wish, format_core_mask};
 
 const CPU: &str = "/sys/devices/system/cpu";
@@ -113,7 +113,7 @@ pub(crate) fn resume_latency(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wi
 }
 
 pub(crate) fn dma_latency(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
-    let wish = || Wish { place: Place::DmaLatency, want: WantedValue::Is("0".to_owned()) };
+    let wish = || Wish { place: SettingPlace::DmaLatency, want: WantedValue::Is("0".to_owned()) };
     root.exists("/dev/cpu_dma_latency").then(wish).into_iter().collect()
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn cpuset_partition(root: &Root, _: &Inspection, goal: &Goal) -> Vec<
     let there = WantedValue::Is("there".to_owned());
     vec![
         Wish::kernel(format!("{GROUPS}/cgroup.subtree_control"), "+cpuset"),
-        Wish { place: Place::Directory(group.clone()), want: there },
+        Wish { place: SettingPlace::Directory(group.clone()), want: there },
         Wish::kernel(format!("{group}/cpuset.cpus"), format_core_list(&goal.cores)),
         Wish::kernel(format!("{group}/cpuset.cpus.partition"), "isolated"),
     ]
@@ -198,7 +198,7 @@ fn limits(root: &Root, name: &str, item: &str, value: &str) -> Vec<Wish> {
         return Vec::new();
     }
     let text = format!("{MARK}\n*\t-\t{item}\t{value}\nroot\t-\t{item}\t{value}\n");
-    let place = Place::Text(format!("{LIMITS}/90-tickpath-{name}.conf"));
+    let place = SettingPlace::Text(format!("{LIMITS}/90-tickpath-{name}.conf"));
     vec![Wish { place, want: WantedValue::Is(text) }]
 }
 
@@ -236,7 +236,7 @@ pub(crate) fn ntuple(_: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> {
 pub(crate) fn rings(_: &Root, seen: &Inspection, goal: &Goal) -> Vec<Wish> {
     each_nic(goal, |nic| {
         let Some(max) = seen.nic_value(nic, "rx-max") else { return Vec::new() };
-        let place = Place::Nic { nic: nic.to_owned(), attribute: "rx".to_owned() };
+        let place = SettingPlace::Nic { nic: nic.to_owned(), attribute: "rx".to_owned() };
         vec![Wish { place, want: WantedValue::AtLeast(RING_WANTED.min(max)) }]
     })
 }
@@ -316,7 +316,7 @@ pub(crate) fn ena_phc(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
         return Vec::new();
     }
     let text = format!("{MARK}\noptions ena phc_enable=1\n");
-    let place = Place::Text("/etc/modprobe.d/tickpath-ena.conf".to_owned());
+    let place = SettingPlace::Text("/etc/modprobe.d/tickpath-ena.conf".to_owned());
     vec![Wish { place, want: WantedValue::Is(text) }]
 }
 
@@ -341,6 +341,6 @@ pub(crate) fn block_iostats(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> 
 
 pub(crate) fn block_rq_affinity(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
     each_disk(root, "rq_affinity", |path| {
-        Some(Wish { place: Place::Kernel(path), want: WantedValue::AtMost(1) })
+        Some(Wish { place: SettingPlace::Kernel(path), want: WantedValue::AtMost(1) })
     })
 }

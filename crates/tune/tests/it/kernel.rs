@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use host::Root;
-use tune::place::Place;
+use tune::place::SettingPlace;
 use tune::system::{Machine, System};
 
 /// An injected fault.
@@ -92,11 +92,11 @@ impl Kernel {
 }
 
 impl System for Kernel {
-    fn read(&self, place: &Place) -> io::Result<Option<String>> {
+    fn read(&self, place: &SettingPlace) -> io::Result<Option<String>> {
         self.machine.read(place)
     }
 
-    fn write(&mut self, place: &Place, value: Option<&str>) -> io::Result<()> {
+    fn write(&mut self, place: &SettingPlace, value: Option<&str>) -> io::Result<()> {
         if self.has_stopped() {
             return Err(io::Error::other("killed"));
         }
@@ -107,8 +107,10 @@ impl System for Kernel {
             return Err(io::Error::from_raw_os_error(errno));
         }
         match (place, value) {
-            (Place::Kernel(path), Some(value)) => self.kernel(path, &tune::wish::restorable(value)),
-            (Place::Directory(path), value) if path.contains("cgroup") => {
+            (SettingPlace::Kernel(path), Some(value)) => {
+                self.kernel(path, &tune::wish::restorable(value))
+            }
+            (SettingPlace::Directory(path), value) if path.contains("cgroup") => {
                 let directory = self.path(path);
                 match value {
                     Some(_) => {

@@ -4,7 +4,7 @@ use super::Ways;
 use crate::replicate::Counts;
 use crate::subscribers::Subscribers;
 use bypass::BypassError;
-use bypass::broadcast::{Broadcast, Place, ReceiverHeaders};
+use bypass::broadcast::{Broadcast, ReceiverHeaders, ReceiverSlot};
 use bypass::frame::Header;
 use std::collections::HashMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 pub(crate) struct InKernel {
     pub(super) ways: Ways,
     broadcast: Broadcast,
-    places: HashMap<SocketAddrV4, (Place, Header)>,
+    places: HashMap<SocketAddrV4, (ReceiverSlot, Header)>,
 }
 
 impl InKernel {
@@ -70,8 +70,9 @@ impl InKernel {
         subscribers: &mut Subscribers,
         is_over: impl Fn(&SocketAddrV4, &Header) -> bool,
     ) -> Result<(), BypassError> {
-        let over =
-            |(address, (_, header)): &(SocketAddrV4, (Place, Header))| is_over(address, header);
+        let over = |(address, (_, header)): &(SocketAddrV4, (ReceiverSlot, Header))| {
+            is_over(address, header)
+        };
         let all = self.places.iter().map(|(address, place)| (*address, *place));
         let leaving: Vec<_> = all.filter(over).collect();
         for (address, (place, _)) in leaving {

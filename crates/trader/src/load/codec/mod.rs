@@ -11,7 +11,7 @@ use self::answer::{Answer, InMemory};
 use super::session::fix::Fix;
 use super::session::sbe::Sbe;
 use super::session::websocket::WebSocket;
-use super::session::{Message, OrderProtocol, Reply};
+use super::session::{LoadMessage, OrderProtocol, Reply};
 use clock::Clock;
 use plan::process::orders::{OrdersPlan, Wire};
 use plan::tables::load::Load;
@@ -76,7 +76,7 @@ fn cost<E: OrderProtocol>(
 fn encode(entry: &mut impl OrderProtocol, first: u64, out: &mut Vec<u8>, clock: Clock) -> u64 {
     let begin_ns = clock.now_ns();
     for number in first..first + BATCH {
-        entry.encode(Message::Order, number, 0, out);
+        entry.encode(LoadMessage::Order, number, 0, out);
     }
     let took_ns = clock.now_ns() - begin_ns;
     black_box(out);
@@ -100,7 +100,7 @@ fn decode(
         entry.filled(0, n, begin_ns);
         while let Some(received) = entry.next(0, aside).map_err(io::Error::other)? {
             match black_box(received.reply) {
-                Reply::Ack(Message::Order, _) => decoded += 1,
+                Reply::Ack(LoadMessage::Order, _) => decoded += 1,
                 reply => return Err(io::Error::other(format!("{reply:?} answers an order"))),
             }
         }

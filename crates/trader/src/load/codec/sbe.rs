@@ -8,7 +8,7 @@ use wire::Decimal;
 use wire::request::Request;
 use wire::sbe::client::{ClientMessage, decode_client};
 use wire::sbe::exchange::{
-    InstrumentDefinition, LogonAccepted, Place, encode_booked, encode_instrument,
+    InstrumentDefinition, LogonAccepted, ReportNumbers, encode_booked, encode_instrument,
     encode_logon_accepted,
 };
 use wire::sbe::split;
@@ -33,7 +33,7 @@ impl Answer for SbePeer {
                 ClientMessage::Logon(_) => log_on(&self.codes[0], out),
                 ClientMessage::Request { request: Request::CreateOrder(create), .. } => {
                     self.orders += 1;
-                    let place = Place { sequence: self.orders, instrument: 0 };
+                    let place = ReportNumbers { sequence: self.orders, instrument: 0 };
                     encode_booked(out, place, &booked(&create, self.orders));
                 }
                 other => return Err(io::Error::other(format!("{other:?} is no order"))),

@@ -15,17 +15,17 @@ use transport::echo::datagrams::EchoStamps;
 
 /// One of an order's two messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum LoadMessage {
     /// Its creation.
     Order,
     /// Its cancel.
     Cancel,
 }
 
-impl Message {
+impl LoadMessage {
     /// Number of this message of order `number` among all messages.
     pub(crate) fn sequence(self, number: u64) -> u64 {
-        2 * number + u64::from(self == Message::Cancel)
+        2 * number + u64::from(self == LoadMessage::Cancel)
     }
 }
 
@@ -33,9 +33,9 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// The exchange executed this message of order `number`.
-    Ack(Message, u64),
+    Ack(LoadMessage, u64),
     /// No reply to this message of order `number` came in time: the desk stopped waiting.
-    Lost(Message, u64),
+    Lost(LoadMessage, u64),
     /// The exchange rejected the order or its cancel.
     Rejected(u64),
     /// Not expected: a fill, an error, a reply about a foreign order.
@@ -93,7 +93,7 @@ pub trait OrderProtocol {
     }
 
     /// Appends the message of order `number` of `account` to `out`.
-    fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>);
+    fn encode(&mut self, message: LoadMessage, number: u64, account: usize, out: &mut Vec<u8>);
 
     /// The kernel stamps this encoded message: asks the other end for its kernel's stamps, where it
     /// can have them.

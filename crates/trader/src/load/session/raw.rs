@@ -1,7 +1,7 @@
 //! The floor: messages of the raw echo, as long as the real ones; also requests, over connections
 //! or datagrams.
 
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply};
+use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Reply};
 use record::MessageBytes;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
@@ -60,17 +60,17 @@ impl OrderProtocol for Raw {
         greet(stream)
     }
 
-    fn encode(&mut self, message: Message, number: u64, _: usize, out: &mut Vec<u8>) {
+    fn encode(&mut self, message: LoadMessage, number: u64, _: usize, out: &mut Vec<u8>) {
         let ((length_bytes, reply_bytes), kind) = match message {
-            Message::Order => (self.order, ORDER),
-            Message::Cancel => (self.cancel, CANCEL),
+            LoadMessage::Order => (self.order, ORDER),
+            LoadMessage::Cancel => (self.cancel, CANCEL),
         };
         // A stamped message has that kind, and says in its sequence which one it is.
         let (kind, sequence) = match self.stamped {
             false => (kind, number),
             true => (STAMPED, message.sequence(number)),
         };
-        echo::Message { length_bytes, reply_bytes, kind, sequence }.encode(out);
+        echo::EchoMessage { length_bytes, reply_bytes, kind, sequence }.encode(out);
     }
 
     fn choose(&mut self, message: &mut [u8]) {
@@ -108,11 +108,11 @@ impl OrderProtocol for Raw {
         let (message, first_byte_ns) = taken;
         Ok(Some(ReceivedReply {
             reply: match message.kind {
-                ORDER => Reply::Ack(Message::Order, message.sequence),
-                CANCEL => Reply::Ack(Message::Cancel, message.sequence),
+                ORDER => Reply::Ack(LoadMessage::Order, message.sequence),
+                CANCEL => Reply::Ack(LoadMessage::Cancel, message.sequence),
                 STAMPED if self.stamped && self.stamps.is_some() => {
                     let is_cancel = message.sequence % 2 == 1;
-                    let which = if is_cancel { Message::Cancel } else { Message::Order };
+                    let which = if is_cancel { LoadMessage::Cancel } else { LoadMessage::Order };
                     Reply::Ack(which, message.sequence / 2)
                 }
                 HELLO if self.datagrams => Reply::Aside,
@@ -142,12 +142,12 @@ pub(crate) fn greet(flow: &mut (impl Read + Write + ?Sized)) -> io::Result<()> {
     for sequence in 0..HELLOS_MAX {
         let mut out = Vec::new();
         let hello =
-            echo::Message { length_bytes: length, reply_bytes: length, kind: HELLO, sequence };
+            echo::EchoMessage { length_bytes: length, reply_bytes: length, kind: HELLO, sequence };
         hello.encode(&mut out);
         let mut into = [0; echo::MESSAGE_BYTES_MAX];
         let read = flow.write_all(&out).and_then(|()| flow.read(&mut into));
         match read {
-            Ok(n) if matches!(echo::Message::decode(&into[..n]), Ok(Some(_))) => return Ok(()),
+            Ok(n) if matches!(echo::EchoMessage::decode(&into[..n]), Ok(Some(_))) => return Ok(()),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 std::thread::sleep(HELLO_PATIENCE);

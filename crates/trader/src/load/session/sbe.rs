@@ -1,6 +1,6 @@
 //! Orders in SBE, as docs/internals/sbe.md defines them: one session for each connection.
 
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply, Standing, only_one};
+use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Reply, Standing, only_one};
 use crate::session::form::{CLIENT_ID_BYTES, Form};
 use crate::session::web::{ClientIds, STEP_PATIENCE, nonce, read, wait_at_most};
 use clock::Deadline;
@@ -119,13 +119,13 @@ impl OrderProtocol for Sbe {
     }
 
     #[inline]
-    fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
+    fn encode(&mut self, message: LoadMessage, number: u64, account: usize, out: &mut Vec<u8>) {
         let lane = &mut self.lanes[account];
         lane.sent += 1;
         let start = out.len();
         out.extend_from_slice(match message {
-            Message::Order => &lane.order,
-            Message::Cancel => &lane.cancel,
+            LoadMessage::Order => &lane.order,
+            LoadMessage::Cancel => &lane.cancel,
         });
         let frame = &mut out[start..];
         frame[SEQUENCE_AT..CLIENT_ID_AT].copy_from_slice(&lane.sent.to_le_bytes());
@@ -274,9 +274,9 @@ impl Replies {
     #[inline]
     fn meaning(&mut self, reply: &reply::Reply<'_>) -> Reply {
         let (client_id, which) = match reply {
-            reply::Reply::Booked(booked) => (&booked.client_id, Some(Message::Order)),
+            reply::Reply::Booked(booked) => (&booked.client_id, Some(LoadMessage::Order)),
             reply::Reply::Done(done) if done.status == DoneStatus::Cancelled => {
-                (&done.client_id, Some(Message::Cancel))
+                (&done.client_id, Some(LoadMessage::Cancel))
             }
             reply::Reply::Rejected(rejected) => {
                 self.complaint.get_or_insert_with(|| format!("rejected: {}", rejected.reason));

@@ -1,6 +1,6 @@
 //! Orders as JSON in WebSocket text frames, as docs/internals/wire.md defines them.
 
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Reply, Standing};
+use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Reply, Standing};
 use crate::session::codec::{self, Codec, ExecutionReport, OrderEvent, StampedReply};
 use crate::session::form::{Blanks, Form};
 use crate::session::standing;
@@ -148,11 +148,11 @@ impl OrderProtocol for WebSocket {
     }
 
     #[inline]
-    fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
+    fn encode(&mut self, message: LoadMessage, number: u64, account: usize, out: &mut Vec<u8>) {
         let Forms { order, cancel, .. } = &self.forms[account];
         let form = match message {
-            Message::Order => order,
-            Message::Cancel => cancel,
+            LoadMessage::Order => order,
+            LoadMessage::Cancel => cancel,
         };
         let (mask, client_id) = (self.masks.next(), self.codec.client_ids.of(number));
         write_frame_with(out, Opcode::Text, Some(mask), |out| form.fill(out, client_id, &[]));
@@ -188,8 +188,10 @@ impl WebSocket {
     #[inline]
     fn answer(&mut self, report: &ExecutionReport) -> Reply {
         match report.event {
-            OrderEvent::Booked { .. } => Reply::Ack(Message::Order, report.number),
-            OrderEvent::Done(DoneStatus::Cancelled) => Reply::Ack(Message::Cancel, report.number),
+            OrderEvent::Booked { .. } => Reply::Ack(LoadMessage::Order, report.number),
+            OrderEvent::Done(DoneStatus::Cancelled) => {
+                Reply::Ack(LoadMessage::Cancel, report.number)
+            }
             OrderEvent::Rejected => Reply::Rejected(report.number),
             event => {
                 self.codec.complain(format!("{event:?} of an order that was to rest"));

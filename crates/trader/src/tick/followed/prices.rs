@@ -6,7 +6,7 @@
 use crate::tick::followed::{FollowedBook, Kind, Tick};
 use crate::tick::followed_state::FollowedState;
 use engine::{Side, Top};
-use feed::{Book, Channel, Counts, Message};
+use feed::{Book, Channel, Counts, FeedMessage};
 use wire::Decimal;
 use wire::market_data::{PriceAndAmount, TickStamps};
 
@@ -160,7 +160,7 @@ impl PriceBook {
     #[inline]
     fn put(&mut self, side: Side, (price_ticks, quantity_lots): (i64, u64)) -> Result<(), String> {
         let (instrument, orders) = (0, u32::from(quantity_lots > 0));
-        let level = Message::Level { instrument, side, price_ticks, quantity_lots, orders };
+        let level = FeedMessage::Level { instrument, side, price_ticks, quantity_lots, orders };
         self.book.apply(&level).map_err(|fault| {
             format!(
                 "{quantity_lots} lots at {price_ticks} ticks: {fault}; raise feed.levels_max if the \

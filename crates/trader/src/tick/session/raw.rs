@@ -9,7 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 use transport::Blocking;
 use transport::echo::ticker::{self as ticker, STAMPED_REPLY_BYTES};
-use transport::echo::{self, Inbound, Message};
+use transport::echo::{self, EchoMessage, Inbound};
 use wire::administration::FlowEnded;
 use wire::reply::DoneStatus;
 
@@ -80,7 +80,7 @@ impl RawSession {
         let short = kind != ORDER;
         let length_bytes = if short { least } else { self.order_bytes };
         let reply_bytes = if short { least } else { self.reply_bytes };
-        Message { length_bytes, reply_bytes, kind, sequence }.encode(out);
+        EchoMessage { length_bytes, reply_bytes, kind, sequence }.encode(out);
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod ticker;
 
-use crate::echo::{MESSAGE_BYTES_MAX, Message, is_nothing};
+use crate::echo::{EchoMessage, MESSAGE_BYTES_MAX, is_nothing};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -127,7 +127,7 @@ fn echo(bare: &mut Bare, stop: &AtomicBool) -> io::Result<()> {
     while goes_on() {
         let BareRead::Bytes(n) = bare.receive(&mut bytes[end..])? else { continue };
         end += n;
-        while let Some(message) = Message::decode(&bytes[..end]).map_err(io::Error::other)? {
+        while let Some(message) = EchoMessage::decode(&bytes[..end]).map_err(io::Error::other)? {
             if let Some(reply) = message.reply() {
                 answer.clear();
                 reply.encode(&mut answer);
@@ -165,7 +165,7 @@ mod tests {
     fn each_message_is_answered_in_the_length_that_it_asks_for() {
         for spins in [true, false] {
             served(spins, |mut stream| {
-                let ask = |length_bytes, reply_bytes, sequence| Message {
+                let ask = |length_bytes, reply_bytes, sequence| EchoMessage {
                     length_bytes,
                     reply_bytes,
                     kind: b'O',
@@ -179,9 +179,9 @@ mod tests {
                 stream.write_all(&out[10..]).unwrap();
                 let mut answers = [0; 316];
                 stream.read_exact(&mut answers).unwrap();
-                let first = Message::decode(&answers).unwrap().unwrap();
+                let first = EchoMessage::decode(&answers).unwrap().unwrap();
                 assert_eq!((first.length_bytes, first.sequence), (300, 1));
-                let second = Message::decode(&answers[300..]).unwrap().unwrap();
+                let second = EchoMessage::decode(&answers[300..]).unwrap().unwrap();
                 assert_eq!((second.length_bytes, second.sequence), (16, 3));
             });
         }

@@ -3,7 +3,7 @@
 
 use crate::echo::bare::{Bare, BareRead, accept};
 use crate::echo::ticker::TickerEcho;
-use crate::echo::{MESSAGE_BYTES_MAX, Message};
+use crate::echo::{EchoMessage, MESSAGE_BYTES_MAX};
 use crate::streams::StreamId;
 use std::io;
 use std::net::TcpListener;
@@ -43,7 +43,9 @@ fn tick(bare: &mut Bare, ticker: &mut TickerEcho, stop: &AtomicBool) -> io::Resu
         if let BareRead::Bytes(n) = bare.receive(&mut bytes[end..])? {
             let stamp_ns = ticker.now_ns();
             end += n;
-            while let Some(message) = Message::decode(&bytes[..end]).map_err(io::Error::other)? {
+            while let Some(message) =
+                EchoMessage::decode(&bytes[..end]).map_err(io::Error::other)?
+            {
                 ticker.answer(STREAM, message, stamp_ns, &mut answer);
                 let length = usize::from(message.length_bytes);
                 bytes.copy_within(length..end, 0);

@@ -37,7 +37,7 @@ pub fn encode_instrument(out: &mut Vec<u8>, definition: &InstrumentDefinition<'_
 
 /// The number of a report and that of its instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ReportNumbers {
     /// The report's number in its session.
     pub sequence: u64,
     /// The instrument's number.
@@ -59,7 +59,7 @@ macro_rules! begin {
 
 /// Appends a `Booked`.
 #[inline]
-pub fn encode_booked(out: &mut Vec<u8>, place: Place, booked: &OrderBooked<'_>) {
+pub fn encode_booked(out: &mut Vec<u8>, place: ReportNumbers, booked: &OrderBooked<'_>) {
     let mut put = begin!(BOOKED, 116, place, booked);
     put.client_id(Some(&booked.client_id));
     put.u16(place.instrument);
@@ -71,7 +71,7 @@ pub fn encode_booked(out: &mut Vec<u8>, place: Place, booked: &OrderBooked<'_>) 
 
 /// Appends a `Fill`.
 #[inline]
-pub fn encode_fill(out: &mut Vec<u8>, place: Place, fill: &Fill<'_>) {
+pub fn encode_fill(out: &mut Vec<u8>, place: ReportNumbers, fill: &Fill<'_>) {
     let mut put = begin!(FILL, 133, place, fill);
     put.i64(fill.trade_id);
     put.client_id(Some(&fill.client_id));
@@ -85,7 +85,7 @@ pub fn encode_fill(out: &mut Vec<u8>, place: Place, fill: &Fill<'_>) {
 
 /// Appends a `Done`.
 #[inline]
-pub fn encode_done(out: &mut Vec<u8>, place: Place, done: &OrderDone<'_>) {
+pub fn encode_done(out: &mut Vec<u8>, place: ReportNumbers, done: &OrderDone<'_>) {
     let mut put = begin!(DONE, 98, place, done);
     put.client_id(Some(&done.client_id));
     put.u16(place.instrument);
@@ -94,7 +94,7 @@ pub fn encode_done(out: &mut Vec<u8>, place: Place, done: &OrderDone<'_>) {
 }
 
 /// Appends a `Replaced`.
-pub fn encode_replaced(out: &mut Vec<u8>, place: Place, amended: &OrderAmended<'_>) {
+pub fn encode_replaced(out: &mut Vec<u8>, place: ReportNumbers, amended: &OrderAmended<'_>) {
     let mut put = begin!(REPLACED, 180, place, amended);
     put.client_id(Some(&amended.client_id));
     put.client_id(amended.replaced_client_id.as_ref());
@@ -107,7 +107,7 @@ pub fn encode_replaced(out: &mut Vec<u8>, place: Place, amended: &OrderAmended<'
 }
 
 /// Appends a `Waiting`.
-pub fn encode_waiting(out: &mut Vec<u8>, place: Place, waiting: &StopWaiting<'_>) {
+pub fn encode_waiting(out: &mut Vec<u8>, place: ReportNumbers, waiting: &StopWaiting<'_>) {
     let mut put = begin!(WAITING, 116, place, waiting);
     put.client_id(Some(&waiting.client_id));
     put.u16(place.instrument);
@@ -118,7 +118,7 @@ pub fn encode_waiting(out: &mut Vec<u8>, place: Place, waiting: &StopWaiting<'_>
 }
 
 /// Appends a `Triggered`.
-pub fn encode_triggered(out: &mut Vec<u8>, place: Place, triggered: &StopTriggered<'_>) {
+pub fn encode_triggered(out: &mut Vec<u8>, place: ReportNumbers, triggered: &StopTriggered<'_>) {
     let mut put = begin!(TRIGGERED, 97, place, triggered);
     put.client_id(Some(&triggered.client_id));
     put.u16(place.instrument);
@@ -126,7 +126,7 @@ pub fn encode_triggered(out: &mut Vec<u8>, place: Place, triggered: &StopTrigger
 }
 
 /// Appends a `Decremented`.
-pub fn encode_decremented(out: &mut Vec<u8>, place: Place, prevented: &TradePrevented<'_>) {
+pub fn encode_decremented(out: &mut Vec<u8>, place: ReportNumbers, prevented: &TradePrevented<'_>) {
     let mut put = begin!(DECREMENTED, 125, place, prevented);
     put.client_id(Some(&prevented.client_id));
     put.u16(place.instrument);

@@ -9,7 +9,7 @@ use crate::{ClientId, Decimal, OrderId};
 
 pub use crate::sbe::exchange::decode::decode_exchange;
 pub use crate::sbe::exchange::encode::{
-    Place, encode_booked, encode_decremented, encode_done, encode_ended, encode_fill,
+    ReportNumbers, encode_booked, encode_decremented, encode_done, encode_ended, encode_fill,
     encode_instrument, encode_logon_accepted, encode_mass_cancelled, encode_rejected,
     encode_replaced, encode_status, encode_triggered, encode_waiting,
 };

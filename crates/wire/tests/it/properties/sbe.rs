@@ -23,8 +23,8 @@ fn number(code: &str) -> u16 {
     CODES.iter().position(|one| *one == code).unwrap() as u16
 }
 
-pub fn place(sequence: u64) -> Place {
-    Place { sequence, instrument: 1 }
+pub fn place(sequence: u64) -> ReportNumbers {
+    ReportNumbers { sequence, instrument: 1 }
 }
 
 /// A report of each kind, with a name and a number.
@@ -95,7 +95,7 @@ pub fn replies() -> Vec<(&'static str, u64, Reply<'static>)> {
 
 /// Appends a report as the exchange would.
 pub fn encode_reply(out: &mut Vec<u8>, sequence: u64, reply: &Reply<'_>) {
-    let at = |code: &str| Place { sequence, instrument: number(code) };
+    let at = |code: &str| ReportNumbers { sequence, instrument: number(code) };
     match reply {
         Reply::Booked(one) => encode_booked(out, at(&one.instrument_code), one),
         Reply::Fill(one) => encode_fill(out, at(&one.instrument_code), one),

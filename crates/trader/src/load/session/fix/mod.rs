@@ -10,7 +10,7 @@ mod replies;
 use self::keys::Keys;
 pub use self::keys::KeysError;
 use self::replies::Replies;
-use crate::load::session::{Message, OrderProtocol, ReceivedReply, Standing, only_one};
+use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Standing, only_one};
 use crate::session::fix::{Line, Times, initiator, password, whole_or};
 use crate::session::form::CLIENT_ID_BYTES;
 use crate::session::web::{ClientIds, STEP_PATIENCE, nonce};
@@ -174,15 +174,15 @@ impl OrderProtocol for Fix {
     }
 
     #[inline]
-    fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
+    fn encode(&mut self, message: LoadMessage, number: u64, account: usize, out: &mut Vec<u8>) {
         let now = self.times.now();
         let Some(lane) = &mut self.lanes[account].session else { return };
         // A store in memory does not fail.
         let Ok(seq) = lane.session.sent_hot(now.steady_ns) else { return };
         let id = self.replies.client_ids.of(number);
         match message {
-            Message::Order => lane.order.fill(out, seq, now.utc_ns, &[id]),
-            Message::Cancel => {
+            LoadMessage::Order => lane.order.fill(out, seq, now.utc_ns, &[id]),
+            LoadMessage::Cancel => {
                 lane.cancel.fill(out, seq, now.utc_ns, &[id, &cancel_id(id)]);
             }
         }

@@ -1,7 +1,7 @@
 //! The meaning of what the exchange sends.
 
 use super::CANCEL_AT;
-use crate::load::session::{Message, Reply, Standing};
+use crate::load::session::{LoadMessage, Reply, Standing};
 use crate::session::fix::text_of;
 use crate::session::form::CLIENT_ID_BYTES;
 use crate::session::web::ClientIds;
@@ -24,9 +24,9 @@ impl Replies {
     #[inline]
     pub(super) fn meaning(&mut self, report: &Report<'_>) -> Reply {
         let (id, which) = match (report.header.msg_type, report.exec_type) {
-            (b"8", b"0") => (report.id, Some(Message::Order)),
+            (b"8", b"0") => (report.id, Some(LoadMessage::Order)),
             (b"8", b"4") if !report.original_id.is_empty() => {
-                (report.original_id, Some(Message::Cancel))
+                (report.original_id, Some(LoadMessage::Cancel))
             }
             // Pending new, pending cancel.
             (b"8", b"A" | b"6") => return Reply::Aside,

@@ -149,8 +149,8 @@ fn value<'a>(message: &'a str, tag: &str) -> &'a str {
 fn an_order_and_its_cancel_are_acknowledged() {
     let (mut fix, mut acceptor) = logged_on();
     let mut out = Vec::new();
-    fix.encode(Message::Order, 41, 0, &mut out);
-    fix.encode(Message::Cancel, 41, 0, &mut out);
+    fix.encode(LoadMessage::Order, 41, 0, &mut out);
+    fix.encode(LoadMessage::Cancel, 41, 0, &mut out);
     acceptor.write_all(&out).unwrap();
     let [order, cancel] = &acceptor.orders.clone()[..] else { panic!("{:?}", acceptor.orders) };
     assert_eq!((value(order, "35"), value(order, "34")), ("D", "2"));
@@ -172,7 +172,7 @@ fn an_order_and_its_cancel_are_acknowledged() {
     let fields = [(372, "F"), (379, value(cancel, "11")), (380, "0"), (58, "closed")];
     acceptor.send("j", &fields);
     let replies = arrive(&mut fix, &mut acceptor, 5).unwrap();
-    let acks = [Reply::Ack(Message::Order, 41), Reply::Ack(Message::Cancel, 41)];
+    let acks = [Reply::Ack(LoadMessage::Order, 41), Reply::Ack(LoadMessage::Cancel, 41)];
     let rejected = [Reply::Rejected(41), Reply::Rejected(41)];
     assert_eq!(replies, [&[Reply::Aside][..], &acks, &rejected].concat());
     assert_eq!(fix.first_complaint(), Some("rejected: it has ended"));
@@ -194,7 +194,7 @@ fn a_report_about_another_order_is_unexpected() {
 fn a_garbled_report_is_not_taken_and_is_sent_again() {
     let (mut fix, mut acceptor) = logged_on();
     let mut out = Vec::new();
-    fix.encode(Message::Order, 41, 0, &mut out);
+    fix.encode(LoadMessage::Order, 41, 0, &mut out);
     acceptor.write_all(&out).unwrap();
     let order = acceptor.orders[0].clone();
     let same = [(55, "BTC_USDT"), (54, "1"), (151, "1"), (14, "0"), (6, "0"), (37, "9")];
@@ -211,7 +211,7 @@ fn a_garbled_report_is_not_taken_and_is_sent_again() {
     acceptor.send("1", &[(112, "hello")]);
     assert_eq!(arrive(&mut fix, &mut acceptor, 6), Ok(vec![Reply::Aside]));
     let again = arrive(&mut fix, &mut acceptor, 7).unwrap();
-    assert_eq!(again[0], Reply::Ack(Message::Order, 41), "{again:?}");
+    assert_eq!(again[0], Reply::Ack(LoadMessage::Order, 41), "{again:?}");
 }
 
 /// The acceptor's test request is answered, ours asks a silent acceptor, and one that stays silent
