@@ -4,7 +4,7 @@ use crate::{KINDS, LogTail, ReadError, Reader, Record};
 use clock::Pair;
 use clock::recorder::{LATENCY_NS_MAX, histogram};
 use hdrhistogram::Histogram;
-use record::audited::{AuditSummary, End, SCHEMA, Span};
+use record::audited::{AuditSummary, LogEnd, SCHEMA, Span};
 use stats::percentiles;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
@@ -152,9 +152,9 @@ impl Summary {
             clock: header.time.clock.source().name().to_owned(),
             same_clock: header.same_clock,
             end: match log.tail() {
-                Some(LogTail::Finished) => End::Finished,
-                Some(LogTail::Torn { bytes }) => End::Torn { bytes },
-                Some(LogTail::Unfinished) | None => End::Unfinished,
+                Some(LogTail::Finished) => LogEnd::Finished,
+                Some(LogTail::Torn { bytes }) => LogEnd::Torn { bytes },
+                Some(LogTail::Unfinished) | None => LogEnd::Unfinished,
             },
             records: KINDS.into_iter().zip(self.kinds).map(named).collect(),
             lost: self.lost,

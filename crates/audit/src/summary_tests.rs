@@ -98,7 +98,7 @@ fn everything_is_counted_and_measured() {
     ]);
     let counts: Vec<u64> = KINDS.iter().map(|kind| audited.records[*kind]).collect();
     assert_eq!(counts, [2, 4, 1, 2, 0, 1, 1, 1, 1]);
-    assert_eq!((audited.lost, audited.end), (11, End::Finished));
+    assert_eq!((audited.lost, audited.end), (11, LogEnd::Finished));
     let decision = &audited.decision;
     assert_eq!((decision.count, decision.min, decision.max), (3, 300, 600));
     assert_eq!((audited.tick_to_trade.count, audited.tick_to_trade.max), (1, 400));
@@ -118,7 +118,7 @@ fn a_log_without_readings_is_dated_by_its_header() {
     let audited = summary(&[tick(1, 990)]);
     let span = audited.span.unwrap();
     assert_eq!((span.begin_ns, span.begin_wall_ns), (1_000, WALL_NS));
-    assert_eq!(audited.end, End::Unfinished);
+    assert_eq!(audited.end, LogEnd::Unfinished);
     assert_eq!(summary(&[]).span, None);
 }
 

@@ -14,14 +14,14 @@ const QUESTIONS_MAX: u64 = 5;
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The clocks of both ends before a run.
-pub struct Ends {
+pub struct ClocksBefore {
     ours: TimeBase,
     theirs: EchoClock,
 }
 
 /// Both clocks once more, after the run.
 #[derive(Default)]
-pub struct After {
+pub struct ClocksAfter {
     /// `None` if the echo doesn't answer, or restarted meanwhile.
     pub bridge: Option<Bridge>,
     /// Largest error of its kernel's stamps on its clock, ns; `None` if it has none, or if its wall
@@ -29,13 +29,13 @@ pub struct After {
     pub kernel_error_ns: Option<u64>,
 }
 
-impl Ends {
+impl ClocksBefore {
     /// Asks the echo at the other end of `flow`, and reads `clock`, by which we stamp.
     ///
     /// # Errors
     /// If the echo doesn't say its clock.
-    pub fn ask(flow: &UdpSocket, clock: Clock) -> io::Result<Ends> {
-        Ok(Ends { theirs: ask(flow)?, ours: host::utc::time_base(clock) })
+    pub fn ask(flow: &UdpSocket, clock: Clock) -> io::Result<ClocksBefore> {
+        Ok(ClocksBefore { theirs: ask(flow)?, ours: host::utc::time_base(clock) })
     }
 
     /// The echo's clock, if it runs on this boot of this machine: both ends can read it.
@@ -57,10 +57,10 @@ impl Ends {
 
     /// Asks the echo for its clock once more, after the run. `last_ns`: its last stamp, on its
     /// clock.
-    pub fn after(self, flow: &UdpSocket, last_ns: u64) -> After {
+    pub fn after(self, flow: &UdpSocket, last_ns: u64) -> ClocksAfter {
         let ours = host::utc::time_base(self.ours.clock);
-        let Ok(theirs) = ask(flow) else { return After::default() };
-        After {
+        let Ok(theirs) = ask(flow) else { return ClocksAfter::default() };
+        ClocksAfter {
             kernel_error_ns: kernel_error_ns(&self.theirs, &theirs, last_ns),
             bridge: Bridge::new([self.ours, ours], [self.theirs.time, theirs.time]),
         }

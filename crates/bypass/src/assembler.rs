@@ -46,7 +46,7 @@ pub(crate) enum Width {
 /// Comparisons of jumps, of numbers without sign.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-pub(crate) enum Is {
+pub(crate) enum JumpCondition {
     Equal = 0x10,
     Above = 0x20,
     Other = 0x50,
@@ -171,18 +171,30 @@ impl Assembler {
         self.call(Helper::MapLookupElem);
     }
 
-    pub(crate) fn jump_if(&mut self, register: Register, is: Is, value: i32, to: Label) {
+    pub(crate) fn jump_if(&mut self, register: Register, is: JumpCondition, value: i32, to: Label) {
         self.jumps.push((self.program.len(), to));
         self.push(0x05 | is as u8, register, 0, 0, value);
     }
 
     /// Compares the low 32 bits: a value of that width is no negative number here.
-    pub(crate) fn jump_if_32(&mut self, register: Register, is: Is, value: u32, to: Label) {
+    pub(crate) fn jump_if_32(
+        &mut self,
+        register: Register,
+        is: JumpCondition,
+        value: u32,
+        to: Label,
+    ) {
         self.jumps.push((self.program.len(), to));
         self.push(0x06 | is as u8, register, 0, 0, value as i32);
     }
 
-    pub(crate) fn jump_if_register(&mut self, a: Register, is: Is, b: Register, to: Label) {
+    pub(crate) fn jump_if_register(
+        &mut self,
+        a: Register,
+        is: JumpCondition,
+        b: Register,
+        to: Label,
+    ) {
         self.jumps.push((self.program.len(), to));
         self.push(0x0d | is as u8, a, b as u8, 0, 0);
     }
@@ -230,8 +242,8 @@ mod tests {
         let mut text = Assembler::default();
         let end = text.label();
         text.load(Width::Two, Register::R5, Register::R2, 12);
-        text.jump_if(Register::R5, Is::Other, 8, end);
-        text.jump_if_register(Register::R4, Is::Above, Register::R3, end);
+        text.jump_if(Register::R5, JumpCondition::Other, 8, end);
+        text.jump_if_register(Register::R4, JumpCondition::Above, Register::R3, end);
         text.add_atomic(Register::R0, 8, Register::R1);
         text.place(end);
         text.exit(XDP_PASS);

@@ -59,6 +59,6 @@ pub use crate::install::Attachment;
 pub use crate::neighbours::NEIGHBOURS_MAX;
 pub use crate::port::{Port, PortOptions, Protocol, QUEUES_MAX, ZeroCopy};
 pub use crate::program::FLOWS_MAX;
-pub use crate::queue::{Copying, FRAME_BYTES_MAX};
+pub use crate::queue::{CopyMode, FRAME_BYTES_MAX};
 pub use crate::shared::{Part, WAITING_MAX, share};
 pub use crate::tcp::{CONNECTIONS_MAX, ConnectionId, TcpCounts, TcpLimits, TcpStack};

@@ -1,7 +1,7 @@
 //! Loses packets on purpose: an XDP program drops some of the IPv4 packets that an interface
 //! receives. Numbered by arrival, from 0, a packet is lost or not by its number and a seed alone.
 
-use crate::assembler::{Assembler, Instruction, Is, Register::*, XDP_DROP, XDP_PASS};
+use crate::assembler::{Assembler, Instruction, JumpCondition, Register::*, XDP_DROP, XDP_PASS};
 use crate::bpf::{Link, Map, MapKind};
 use crate::error::BypassError;
 use crate::install::{Places, install};
@@ -100,7 +100,7 @@ fn program(counts: i32, threshold: u64, seed: u64) -> Vec<Instruction> {
     text.xor_register(R1, R2);
     text.shift_right(R1, 32);
     text.set_wide(R2, threshold);
-    text.jump_if_register(R2, Is::Above, R1, lose);
+    text.jump_if_register(R2, JumpCondition::Above, R1, lose);
     text.place(pass);
     text.exit(XDP_PASS);
     text.place(lose);

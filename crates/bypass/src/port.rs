@@ -6,7 +6,7 @@ use crate::error::BypassError;
 use crate::frame::Mac;
 use crate::frames::Frames;
 use crate::install::{Attachment, while_busy};
-use crate::queue::{Copying, FRAME_BYTES_MAX, Failure, Queue, ReceivedFrame};
+use crate::queue::{CopyMode, FRAME_BYTES_MAX, Failure, Queue, ReceivedFrame};
 use crate::routes::Interface;
 use crate::steering::Steering;
 use rustix::net::SocketType;
@@ -151,22 +151,22 @@ impl Port {
     }
 
     /// How frames come into shared memory, by queue.
-    pub fn copying(&self) -> impl Iterator<Item = &Copying> {
+    pub fn copying(&self) -> impl Iterator<Item = &CopyMode> {
         self.queues.iter().map(Queue::copying)
     }
 }
 
 /// The first mode to try.
-fn wanted_copying(interface: &Interface, zero_copy: ZeroCopy) -> Result<Copying, BypassError> {
-    let because = |why: &str| Copying::Copy { because: Some(why.to_owned()) };
+fn wanted_copying(interface: &Interface, zero_copy: ZeroCopy) -> Result<CopyMode, BypassError> {
+    let because = |why: &str| CopyMode::Copy { because: Some(why.to_owned()) };
     Ok(match zero_copy {
-        ZeroCopy::No => Copying::Copy { because: None },
+        ZeroCopy::No => CopyMode::Copy { because: None },
         ZeroCopy::UnlessDefaultRoute if interface.has_default_route()? => {
             because("an ssh session may be here, by the default route")
         }
         // A kernel that doesn't say what drivers can is asked by trying.
         _ if interface.has_zero_copy() == Some(false) => because("the driver has none"),
-        ZeroCopy::WhereItCan | ZeroCopy::UnlessDefaultRoute => Copying::ZeroCopy,
+        ZeroCopy::WhereItCan | ZeroCopy::UnlessDefaultRoute => CopyMode::ZeroCopy,
     })
 }
 
@@ -216,7 +216,7 @@ impl fmt::Display for Port {
             Some(number) => write!(f, "queue {number}")?,
             None => write!(f, "{n} queue{s}")?,
         }
-        let mut modes: Vec<&Copying> = self.copying().collect();
+        let mut modes: Vec<&CopyMode> = self.copying().collect();
         modes.dedup();
         modes.into_iter().try_for_each(|mode| write!(f, ", {mode}"))?;
         let mut polls: Vec<&BusyPoll> = self.queues.iter().map(Queue::busy_poll).collect();

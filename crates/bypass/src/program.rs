@@ -2,7 +2,7 @@
 //! passes everything else to the kernel.
 
 use crate::assembler::{
-    Assembler, Helper, Instruction, Is, Label, Register::*, Width, XDP_PASS, be16,
+    Assembler, Helper, Instruction, JumpCondition, Label, Register::*, Width, XDP_PASS, be16,
 };
 use crate::port::Protocol;
 use std::net::SocketAddrV4;
@@ -33,14 +33,14 @@ pub(crate) fn expect_ipv4(text: &mut Assembler, bytes: i32, other: Label) {
     text.load(Width::Four, R3, R1, 4);
     text.copy(R4, R2);
     text.add(R4, bytes);
-    text.jump_if_register(R4, Is::Above, R3, other);
+    text.jump_if_register(R4, JumpCondition::Above, R3, other);
     text.load(Width::Two, R5, R2, 12);
-    text.jump_if(R5, Is::Other, be16(0x0800), other);
+    text.jump_if(R5, JumpCondition::Other, be16(0x0800), other);
     text.load(Width::One, R5, R2, 14);
-    text.jump_if(R5, Is::Other, 0x45, other);
+    text.jump_if(R5, JumpCondition::Other, 0x45, other);
     text.load(Width::Two, R5, R2, 20);
     text.and(R5, be16(0x3fff));
-    text.jump_if(R5, Is::Other, 0, other);
+    text.jump_if(R5, JumpCondition::Other, 0, other);
 }
 
 /// R0 becomes a pointer to the first value of a map. Goes to `none` if there is none.
@@ -48,7 +48,7 @@ pub(crate) fn first_entry(text: &mut Assembler, map: i32, none: Label) {
     text.set(R1, 0);
     text.store(Width::Four, R10, -4, R1);
     text.look_up(map, -4);
-    text.jump_if(R0, Is::Equal, 0, none);
+    text.jump_if(R0, JumpCondition::Equal, 0, none);
 }
 
 /// The program over two maps, given by their descriptors: the flows, and the sockets by queue.
@@ -67,7 +67,7 @@ pub(crate) fn capture(flows: i32, sockets: i32) -> Vec<Instruction> {
     text.set(R5, 0);
     text.store(Width::One, R10, KEY + 7, R5);
     text.look_up(flows, KEY.into());
-    text.jump_if(R0, Is::Equal, 0, pass);
+    text.jump_if(R0, JumpCondition::Equal, 0, pass);
     // To the socket of this queue; the packet passes if there is none.
     text.load(Width::Four, R2, R6, 16);
     text.map(R1, sockets);

@@ -27,7 +27,7 @@ const WAKE_UPS_MAX: usize = 16;
 
 /// How frames come into shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Copying {
+pub enum CopyMode {
     /// The card writes and reads shared memory.
     ZeroCopy,
     /// The kernel copies frames.
@@ -37,12 +37,12 @@ pub enum Copying {
     },
 }
 
-impl fmt::Display for Copying {
+impl fmt::Display for CopyMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Copying::ZeroCopy => f.write_str("zero-copy"),
-            Copying::Copy { because: None } => f.write_str("copy mode"),
-            Copying::Copy { because: Some(why) } => write!(f, "copy mode (zero-copy: {why})"),
+            CopyMode::ZeroCopy => f.write_str("zero-copy"),
+            CopyMode::Copy { because: None } => f.write_str("copy mode"),
+            CopyMode::Copy { because: Some(why) } => write!(f, "copy mode (zero-copy: {why})"),
         }
     }
 }
@@ -63,7 +63,7 @@ pub(crate) struct Queue {
     owed: usize,
     /// The kernel was not yet made to send all that is in the ring.
     unsent: bool,
-    copying: Copying,
+    copying: CopyMode,
     busy_poll: BusyPoll,
     memory: Umem,
 }
@@ -78,17 +78,17 @@ impl Queue {
     pub(crate) fn open(
         interface: &Interface,
         number: u32,
-        wanted: &Copying,
+        wanted: &CopyMode,
     ) -> Result<Queue, Failure> {
         match Queue::bind(interface, number, wanted.clone()) {
-            Err(Failure(_, why)) if *wanted == Copying::ZeroCopy => {
-                Queue::bind(interface, number, Copying::Copy { because: Some(why.to_string()) })
+            Err(Failure(_, why)) if *wanted == CopyMode::ZeroCopy => {
+                Queue::bind(interface, number, CopyMode::Copy { because: Some(why.to_string()) })
             }
             opened => opened,
         }
     }
 
-    fn bind(interface: &Interface, number: u32, copying: Copying) -> Result<Queue, Failure> {
+    fn bind(interface: &Interface, number: u32, copying: CopyMode) -> Result<Queue, Failure> {
         let invalid = |_| Failure("lay out shared memory", io::ErrorKind::InvalidInput.into());
         let layout = UmemCfgBuilder {
             frame_size: FrameSize::FourK,
@@ -107,8 +107,8 @@ impl Queue {
         let slots = slots.build().map_err(invalid)?;
         let (mut rings, mut flags) = socket.build_wakable_rings(&memory, slots).map_err(failure)?;
         match copying {
-            Copying::ZeroCopy => flags.force_zerocopy(),
-            Copying::Copy { .. } => flags.force_copy(),
+            CopyMode::ZeroCopy => flags.force_zerocopy(),
+            CopyMode::Copy { .. } => flags.force_copy(),
         }
         // SAFETY: the memory lives as long as the ring, in `Queue`.
         unsafe { rings.fill_ring.enqueue(&mut memory, RING_SLOTS as usize, false) }
@@ -137,7 +137,7 @@ impl Queue {
         dropped(self.socket.as_raw_fd())
     }
 
-    pub(crate) fn copying(&self) -> &Copying {
+    pub(crate) fn copying(&self) -> &CopyMode {
         &self.copying
     }
 
@@ -178,7 +178,7 @@ impl Queue {
     fn next_batch(&mut self) -> Option<xdp::Packet> {
         if self.owed > 0 {
             // In copy mode the kernel looks by itself; a driver has to be told.
-            let wake = self.copying == Copying::ZeroCopy;
+            let wake = self.copying == CopyMode::ZeroCopy;
             // SAFETY: the memory lives as long as the ring. It has `owed` free frames: those of
             // packets that `receive` freed.
             let filled = unsafe { self.rings.fill_ring.enqueue(&mut self.memory, self.owed, wake) };

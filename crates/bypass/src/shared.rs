@@ -27,8 +27,8 @@ pub fn share<D: Device>(device: D) -> [Part<D>; 2] {
     let shared = Arc::new(Mutex::new(DeviceState {
         device,
         spoken_to: Neighbours::new(),
-        segments: Waiting::new(frame_bytes),
-        datagrams: Waiting::new(frame_bytes),
+        segments: WaitingFrames::new(frame_bytes),
+        datagrams: WaitingFrames::new(frame_bytes),
     }));
     [Protocol::Tcp, Protocol::Udp].map(|protocol| Part {
         protocol,
@@ -49,8 +49,8 @@ struct DeviceState<D> {
     device: D,
     /// Receivers of TCP segments. A stack sends those only to where a valid segment came from.
     spoken_to: Neighbours,
-    segments: Waiting,
-    datagrams: Waiting,
+    segments: WaitingFrames,
+    datagrams: WaitingFrames,
 }
 
 impl<D> Part<D> {
@@ -158,7 +158,7 @@ impl<D: fmt::Display> fmt::Display for Part<D> {
 }
 
 /// Frames in the order in which they arrived.
-struct Waiting {
+struct WaitingFrames {
     bytes: Box<[u8]>,
     lengths: Box<[u16]>,
     first: usize,
@@ -166,10 +166,10 @@ struct Waiting {
     dropped: u64,
 }
 
-impl Waiting {
+impl WaitingFrames {
     /// For frames of at most `frame_bytes`.
-    fn new(frame_bytes: usize) -> Waiting {
-        Waiting {
+    fn new(frame_bytes: usize) -> WaitingFrames {
+        WaitingFrames {
             bytes: vec![0; WAITING_MAX * frame_bytes].into(),
             lengths: vec![0; WAITING_MAX].into(),
             first: 0,

@@ -1,6 +1,6 @@
 //! A UDP socket to an echo server, and a datagram there and back.
 
-use crate::line::fill;
+use crate::connection::fill;
 use crate::timed::{StepTimer, is_empty};
 use clock::random::SplitMix64;
 use plan::tables::endpoint::PAYLOAD_BYTES_MAX;

@@ -17,8 +17,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod connection;
 mod datagram;
-mod line;
 mod name;
 mod route;
 mod run;

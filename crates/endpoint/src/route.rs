@@ -1,7 +1,7 @@
 //! One address of the target, and the connections to it that stay open.
 
+use crate::connection::ProbeConnection;
 use crate::datagram::Echo;
-use crate::line::Line;
 use crate::segments::SegmentCounts;
 use crate::target::{StepError, Target};
 use crate::timed::StepTimer;
@@ -70,7 +70,7 @@ impl<'r> Tally<'r> {
 }
 
 enum OpenPeer {
-    Line(Line),
+    Connection(ProbeConnection),
     Echo(Box<Echo>),
 }
 
@@ -110,7 +110,7 @@ impl Route {
             }
             match self.open_one(tools)? {
                 Some(kept) if number < keeps => self.kept.push(kept),
-                Some(OpenPeer::Line(line)) => line.close(),
+                Some(OpenPeer::Connection(line)) => line.close(),
                 _ => {}
             }
         }
@@ -126,7 +126,7 @@ impl Route {
             return Ok(None);
         }
         let upgraded = tools.target.upgrade(opened.connection, &tools.timed, &mut tools.random)?;
-        Ok(Some(OpenPeer::Line(upgraded.0)))
+        Ok(Some(OpenPeer::Connection(upgraded.0)))
     }
 
     /// A socket over which at least one datagram came back.
@@ -211,7 +211,7 @@ impl Route {
                 let stamp = every > 0 && self.pings.is_multiple_of(every);
                 ping_datagram(echo, PING, stamp, tools, tally)
             }
-            OpenPeer::Line(line) => {
+            OpenPeer::Connection(line) => {
                 tally.sent += 1;
                 let ping_ns = line.ping(&tools.timed).map_err(StepError::at("ping"))?;
                 tally.answered(PING, ping_ns);

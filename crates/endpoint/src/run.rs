@@ -7,7 +7,7 @@ use crate::timed::StepTimer;
 use clock::Clock;
 use clock::random::SplitMix64;
 use clock::recorder::{self, SECONDS_IN_MEMORY_MAX, Series};
-use host::measuring::{Measuring, MeasuringError, Reporter};
+use host::measuring::{MeasuringError, MeasuringRun, Reporter};
 use host::{HostError, Root};
 use plan::process::endpoint::{DATAGRAMS, EndpointPlan, PROBES, SERIES, series_of};
 use plan::segments::SEGMENTS;
@@ -76,7 +76,7 @@ pub(crate) fn run_with(
     // Started here, it doesn't inherit the measuring thread's core.
     let follower = Follower::start(&plan.target, every, &addresses, resolve);
     let mut notes = Vec::from_iter(name::limit(&plan.target, &mut addresses));
-    let measuring = Measuring {
+    let measuring = MeasuringRun {
         subject: &plan.subject,
         hlog: &plan.hlog,
         core: plan.core,
@@ -112,7 +112,7 @@ fn measure(
     let (target, probes) = (Target::new(plan)?, &plan.probes);
     let segments = (probes.stamp_every > 0).then(|| Segments::new(clock));
     let tools = Tools { target, probes, timed, random, segments };
-    let mut probing = Probing::start(plan, tools, name)?;
+    let mut probing = ProbeRun::start(plan, tools, name)?;
     let longest = plan.warm_up_seconds + plan.seconds + plan.probes.patience_seconds;
     // The log is written meanwhile, so few sets are enough, however many addresses there are.
     let (mut recorder, drain) =
@@ -159,7 +159,7 @@ fn measure(
 }
 
 /// The state of a run between probes.
-struct Probing<'a> {
+struct ProbeRun<'a> {
     plan: &'a EndpointPlan,
     tools: Tools<'a>,
     /// The addresses that could be reached.
@@ -175,13 +175,13 @@ struct Probing<'a> {
     pace: Pace,
 }
 
-impl<'a> Probing<'a> {
+impl<'a> ProbeRun<'a> {
     /// Opens the connections that stay open, no faster than probes come.
     fn start(
         plan: &'a EndpointPlan,
         mut tools: Tools<'a>,
         name: Name<'a>,
-    ) -> Result<Probing<'a>, EndpointError> {
+    ) -> Result<ProbeRun<'a>, EndpointError> {
         let Name { addresses: named, follower, notes } = name;
         let mut pace = Pace::new(plan.probes.probes_per_second, &tools.timed);
         let (mut routes, mut failed) = (Vec::new(), Vec::new());
@@ -216,7 +216,7 @@ impl<'a> Probing<'a> {
             }
         }
         let (turn, number) = (routes.len() - 1, 0);
-        Ok(Probing { plan, tools, routes, turn, named, follower, notes, number, pace })
+        Ok(ProbeRun { plan, tools, routes, turn, named, follower, notes, number, pace })
     }
 
     /// Series of all addresses together, segments of stamped pings, then two series of each

@@ -1,6 +1,6 @@
 //! How a connection to the target is opened: one step after the other, each timed.
 
-use crate::line::Line;
+use crate::connection::ProbeConnection;
 use crate::timed::StepTimer;
 use clock::random::SplitMix64;
 use plan::process::endpoint::EndpointPlan;
@@ -89,7 +89,7 @@ impl<'a> Target<'a> {
         mut connection: Connection,
         timed: &StepTimer<'_>,
         random: &mut SplitMix64,
-    ) -> Result<(Line, u64), StepError> {
+    ) -> Result<(ProbeConnection, u64), StepError> {
         let failed = StepError::at("upgrade");
         connection.set_nonblocking(timed.spins).map_err(&failed)?;
         let mut nonce = [0; 16];
@@ -111,7 +111,7 @@ impl<'a> Target<'a> {
             answer.extend_from_slice(&piece[..n]);
             let head = check_upgrade_response(&answer, &key, &probes.subprotocols);
             if let Some(head_bytes) = head.map_err(|why| failed(io::Error::other(why)))? {
-                let line = Line::new(
+                let line = ProbeConnection::new(
                     connection,
                     &answer[head_bytes..],
                     probes.payload_bytes,

@@ -8,7 +8,7 @@
 use host::scheduling::Scheduling;
 use plan::process::engine::OPERATION;
 use plan::process::engine::{EnginePlan, Task};
-use plan::process::engine::{ROWS, Serves};
+use plan::process::engine::{ROWS, ServerKind};
 use record::engine::EMPTY_DISPATCH;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -41,7 +41,7 @@ fn main() {
     };
     let rows: Vec<&str> = ROWS
         .iter()
-        .filter(|row| row.serves != Serves::Burner)
+        .filter(|row| row.serves != ServerKind::Burner)
         .map(|row| row.name)
         .filter(is_chosen)
         .collect();

@@ -8,7 +8,7 @@ use crate::task::passes;
 use crate::task::soak::watch::Watch;
 use crate::task::soak::{self, Soak};
 use clock::Clock;
-use host::measuring::{Measuring, Report, Reporter};
+use host::measuring::{MeasuringRun, Report, Reporter};
 use plan::process::engine::Row;
 use plan::process::engine::{EnginePlan, Task};
 use record::progress::Second;
@@ -38,7 +38,7 @@ pub fn run(
             tell(&second);
         }
     };
-    let measuring = Measuring {
+    let measuring = MeasuringRun {
         subject: &plan.subject,
         hlog: &plan.hlog,
         core: plan.core,

@@ -56,7 +56,7 @@ pub fn past_reports(
     }
     let (mut engine, client_ids) = history.start()?;
     let orders = HashMap::new();
-    let mut past = Past { instruments, accounts: &accounts, is_wanted, each, orders };
+    let mut past = PastReader { instruments, accounts: &accounts, is_wanted, each, orders };
     past.begin(&engine, &client_ids);
     while let Some(recorded) = history.next_input()? {
         past.input(&recorded, &mut engine);
@@ -66,24 +66,24 @@ pub fn past_reports(
 
 /// An order that is wanted.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct PastOrder {
     client_id: ClientId,
     account: u32,
     /// As a report of entering the book has it.
     quantity_lots: u64,
 }
 
-struct Past<'a> {
+struct PastReader<'a> {
     instruments: &'a Instruments,
     /// By number from 1.
     accounts: &'a [String],
     is_wanted: &'a mut dyn FnMut(&str, &ClientId, OrderId) -> bool,
     each: &'a mut dyn FnMut(&PastReport<'_>),
     /// The wanted orders that are open.
-    orders: HashMap<u64, Wanted>,
+    orders: HashMap<u64, PastOrder>,
 }
 
-impl Past<'_> {
+impl PastReader<'_> {
     /// The orders that are open before the first input.
     fn begin(&mut self, engine: &Engine, client_ids: &ClientIds) {
         engine.save(&mut |piece| {
@@ -115,7 +115,7 @@ impl Past<'_> {
         };
         let is_wanted = (self.is_wanted)(name, &client_id, OrderId::from_u64(order_id));
         if is_wanted {
-            self.orders.insert(order_id, Wanted { client_id, account, quantity_lots });
+            self.orders.insert(order_id, PastOrder { client_id, account, quantity_lots });
         }
         is_wanted
     }
@@ -204,7 +204,7 @@ impl Past<'_> {
         instrument: u16,
         order: Party,
         time_ns: u64,
-        write: impl FnOnce(&Subject<'_>, &Wanted, &mut Vec<u8>),
+        write: impl FnOnce(&Subject<'_>, &PastOrder, &mut Vec<u8>),
     ) {
         let Some(wanted) = self.orders.get(&order.order_id) else { return };
         let instrument = self.instruments.get(instrument);

@@ -82,7 +82,7 @@ pub struct Answer {
 /// Too many orders wait; this one is given back.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{ORDERS_WAITING_MAX} orders wait for their windows already; send it again later")]
-pub struct Full;
+pub struct WindowFull;
 
 /// The orders that wait for their windows. Takes all memory when it is made.
 #[derive(Debug)]
@@ -166,8 +166,8 @@ impl<T> DeliveryWindow<T> {
     ///
     /// # Errors
     /// If too many wait.
-    pub fn hold(&mut self, answer: Answer, arrived_ns: u64, order: T) -> Result<(), Full> {
-        let slot = self.free.pop().ok_or(Full)?;
+    pub fn hold(&mut self, answer: Answer, arrived_ns: u64, order: T) -> Result<(), WindowFull> {
+        let slot = self.free.pop().ok_or(WindowFull)?;
         let key = Key {
             publication: answer.publication,
             response_ns: answer.claim.response_ns,
@@ -285,7 +285,7 @@ mod tests {
             assert_eq!(arrive(&mut window, (1, 5), 10_100, order), Fate::Held);
         }
         let answer = window.arrives(claim(1, 1), 10_100);
-        assert_eq!(window.hold(answer, 10_100, "d"), Err(Full));
+        assert_eq!(window.hold(answer, 10_100, "d"), Err(WindowFull));
         assert_eq!(all(&mut window, 11_000), ["a", "b", "c"]);
         assert_eq!(arrive(&mut window, (2, 5), 10_500, "room again"), Fate::Held);
     }

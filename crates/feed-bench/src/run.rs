@@ -6,7 +6,7 @@ use clock::recorder::{self, Recorder, SECONDS_IN_MEMORY_MAX, Series};
 use clock::utc::Time;
 use clock::{Clock, Deadline};
 use feed::{Follower, PublisherSettingsError};
-use host::measuring::{Measuring, MeasuringError, Reporter};
+use host::measuring::{MeasuringError, MeasuringRun, Reporter};
 use host::network::{NetworkError, enter_at};
 use host::{HostError, thread};
 use plan::backend::UnknownBackend;
@@ -84,7 +84,7 @@ pub enum FeedBenchError {
 pub fn run(plan: &FeedPlan, stop: &AtomicBool) -> Result<ClientResult, FeedBenchError> {
     let mut feed = PreparedFeed::new(plan.seed, plan.datagram_bytes)?;
     let seconds = plan.messages as f64 / plan.rate_per_second;
-    let measuring = Measuring {
+    let measuring = MeasuringRun {
         subject: &plan.subject,
         hlog: &plan.hlog,
         core: plan.core,

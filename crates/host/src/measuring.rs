@@ -21,7 +21,7 @@ use std::sync::mpsc;
 use std::time::SystemTime;
 
 /// A run on a measuring thread.
-pub struct Measuring<'a> {
+pub struct MeasuringRun<'a> {
     /// Name of the series in the log.
     pub subject: &'a str,
     /// The log, which is appended to.
@@ -100,7 +100,7 @@ impl Reporter {
     }
 }
 
-impl Measuring<'_> {
+impl MeasuringRun<'_> {
     /// Spawns the thread, which calls `measure`, and blocks until the log is written. `watch` is
     /// called with reports meanwhile.
     ///

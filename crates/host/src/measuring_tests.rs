@@ -4,9 +4,9 @@ use clock::recorder::{Series, recorder};
 
 const SERIES: [Series; 1] = [Series::new("order", Kind::Service)];
 
-fn measuring<'a>(hlog: &'a str, stop: &'a AtomicBool) -> Measuring<'a> {
+fn measuring<'a>(hlog: &'a str, stop: &'a AtomicBool) -> MeasuringRun<'a> {
     let (core, writes_meanwhile, progress) = (None, false, true);
-    Measuring { subject: "rust", hlog, core, writes_meanwhile, progress, stop }
+    MeasuringRun { subject: "rust", hlog, core, writes_meanwhile, progress, stop }
 }
 
 /// Records three values in two intervals.
@@ -29,7 +29,7 @@ fn intervals_are_reported_and_written_after_the_run_or_meanwhile() {
     for writes_meanwhile in [false, true] {
         let hlog = directory.path().join(format!("{writes_meanwhile}.hlog"));
         let (hlog, stop) = (hlog.display().to_string(), AtomicBool::new(false));
-        let measuring = Measuring { writes_meanwhile, ..measuring(&hlog, &stop) };
+        let measuring = MeasuringRun { writes_meanwhile, ..measuring(&hlog, &stop) };
         let (mut values, mut seconds) = (0, 0);
         let result = measuring.carry_out::<MeasuringError>(
             |reporter| Ok(record_three(&reporter)),
@@ -48,7 +48,7 @@ fn intervals_are_reported_and_written_after_the_run_or_meanwhile() {
 #[test]
 fn a_log_that_fails_ends_the_run_and_is_named() {
     let stop = AtomicBool::new(false);
-    let measuring = Measuring { writes_meanwhile: true, ..measuring("/dev/full", &stop) };
+    let measuring = MeasuringRun { writes_meanwhile: true, ..measuring("/dev/full", &stop) };
     let result = measuring
         .carry_out::<MeasuringError>(|reporter| Ok(record_three(&reporter)), &mut |_| ())
         .unwrap();
@@ -64,7 +64,7 @@ fn nothing_is_measured_without_a_log_or_a_core() {
         .carry_out::<MeasuringError>(never, &mut |_| ())
         .unwrap_err();
     assert!(error.to_string().contains("/no/such/place/001.hlog"), "{error}");
-    let nowhere = Measuring { core: Some(100_000), ..measuring("/dev/null", &stop) };
+    let nowhere = MeasuringRun { core: Some(100_000), ..measuring("/dev/null", &stop) };
     let error = nowhere.carry_out::<MeasuringError>(never, &mut |_| ()).unwrap_err();
     assert!(matches!(error, MeasuringError::Host(_)), "{error}");
 }

@@ -192,7 +192,7 @@ fn load(
 mod tests {
     use super::*;
     use clock::schedule::Arrival;
-    use plan::process::ipc::Ends;
+    use plan::process::ipc::IpcEnds;
     use record::hlog;
 
     /// 1 000 messages/s.
@@ -214,7 +214,7 @@ mod tests {
             scheduling: host::Scheduling::Other,
             directory: String::new(),
             samples: String::new(),
-            ends: Ends::Both,
+            ends: IpcEnds::Both,
             clock: None,
         }
     }

@@ -18,7 +18,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 const POLLS_BEFORE_LOOK: u32 = 1 << 20;
 
 /// State shared by both threads.
-pub(crate) struct Common<'a> {
+pub(crate) struct SharedState<'a> {
     pub clock: Clock,
     /// Due time of message 0.
     pub start_ns: u64,
@@ -42,7 +42,11 @@ pub(crate) struct ProducerResult {
 }
 
 /// Sends every message when it is due, or at once if it is late.
-pub(crate) fn produce(plan: &IpcPlan, common: &Common, sender: &mut impl Sender) -> ProducerResult {
+pub(crate) fn produce(
+    plan: &IpcPlan,
+    common: &SharedState,
+    sender: &mut impl Sender,
+) -> ProducerResult {
     let mut buffer = [0x5a; MESSAGE_BYTES_MAX];
     let message = &mut buffer[..plan.message_bytes];
     let mut schedule = plan.schedule();
@@ -90,7 +94,7 @@ pub(crate) fn produce(plan: &IpcPlan, common: &Common, sender: &mut impl Sender)
 }
 
 /// Whether the run was interrupted or takes too long.
-fn is_over(common: &Common, now_ns: u64) -> bool {
+fn is_over(common: &SharedState, now_ns: u64) -> bool {
     common.stop.load(Ordering::Relaxed) || now_ns > common.deadline_ns
 }
 
@@ -110,7 +114,7 @@ pub(crate) struct ConsumerResult {
 /// Receives and stamps every message.
 pub(crate) fn consume(
     plan: &IpcPlan,
-    common: &Common,
+    common: &SharedState,
     receiver: &mut impl Receiver,
     samples: Vec<Sample>,
 ) -> ConsumerResult {

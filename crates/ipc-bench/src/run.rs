@@ -1,6 +1,6 @@
 //! One run of one plan: the structure, its two threads or one of them, the samples.
 
-use crate::load::{Common, ConsumerResult, ProducerResult, consume, produce};
+use crate::load::{ConsumerResult, ProducerResult, SharedState, consume, produce};
 use crate::report::ClientReport;
 use crate::samples::{self, Sample};
 use crate::structure::ends::{Receiver, Sender};
@@ -100,7 +100,7 @@ pub(crate) fn between(
     let (stop, all_sent) = (link.stop, link.all_sent);
     let common = |start_ns: u64| {
         let deadline_ns = start_ns + schedule_ns(plan) + GRACE_NS;
-        Common { clock, start_ns, deadline_ns, stop, all_sent }
+        SharedState { clock, start_ns, deadline_ns, stop, all_sent }
     };
     let (started, produced, consumed) = std::thread::scope(|scope| {
         let producing = sender.map(|mut sender| {

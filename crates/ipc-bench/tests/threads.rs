@@ -7,7 +7,7 @@ use ipc_bench::report::ClientReport;
 use ipc_bench::samples::{self, Sample};
 use ipc_bench::{IpcBenchError, Link, run};
 use plan::process::ipc::STRUCTURES;
-use plan::process::ipc::{Ends, IpcPlan, Ready, Word};
+use plan::process::ipc::{IpcEnds, IpcPlan, Ready, Word};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock, mpsc};
@@ -33,7 +33,7 @@ fn plan(structure: &str, directory: &Path) -> IpcPlan {
         scheduling: Scheduling::Other,
         directory: files.display().to_string(),
         samples: directory.join(format!("{structure}.samples")).display().to_string(),
-        ends: Ends::Both,
+        ends: IpcEnds::Both,
         clock: None,
     }
 }
@@ -100,7 +100,7 @@ fn ends_that_are_apart_carry_the_same() {
             let (made, is_made) = mpsc::channel();
             let (plan, ready, never, all_sent) = (&plan, &ready, &never, &all_sent);
             let sending = scope.spawn(move || {
-                let plan = IpcPlan { ends: Ends::Producer, ..plan.clone() };
+                let plan = IpcPlan { ends: IpcEnds::Producer, ..plan.clone() };
                 let mut ready = |threads: &Ready| {
                     made.send(()).unwrap();
                     ready(threads)
@@ -110,7 +110,7 @@ fn ends_that_are_apart_carry_the_same() {
                 sent.unwrap()
             });
             is_made.recv().unwrap();
-            let plan = IpcPlan { ends: Ends::Consumer, ..plan.clone() };
+            let plan = IpcPlan { ends: IpcEnds::Consumer, ..plan.clone() };
             let mut ready = ready;
             let received = run(&plan, &mut Link { ready: &mut ready, stop: never, all_sent });
             (sending.join().unwrap(), received.unwrap())
@@ -192,7 +192,7 @@ fn an_impossible_plan_is_rejected_with_the_possible_values() {
     assert!(short.contains("16 to 4096"), "{short}");
     let many = error(IpcPlan { messages: u64::MAX, ..good.clone() });
     assert!(many.contains("more runs"), "{many}");
-    let apart = error(IpcPlan { ends: Ends::Consumer, ..good.clone() });
+    let apart = error(IpcPlan { ends: IpcEnds::Consumer, ..good.clone() });
     assert!(apart.contains("one process's memory") && apart.contains("ring, "), "{apart}");
     let core = error(IpcPlan { cores: [Some(8191), None], ..good });
     assert!(core.contains("8191"), "{core}");

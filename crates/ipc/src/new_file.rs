@@ -9,7 +9,7 @@ use rustix::fs::{self, FallocateFlags, Mode, OFlags, RenameFlags};
 use crate::IpcError;
 
 /// A file under a temporary name; removed unless it is published.
-pub(crate) struct Temporary<'a> {
+pub(crate) struct TemporaryFile<'a> {
     pub(crate) file: File,
     path: PathBuf,
     target: &'a Path,
@@ -19,9 +19,9 @@ pub(crate) struct Temporary<'a> {
 /// Number of temporary names to try: a killed creator leaves one of them in use.
 const TEMPORARY_NAMES_MAX: u32 = 64;
 
-impl<'a> Temporary<'a> {
+impl<'a> TemporaryFile<'a> {
     /// Makes an empty file next to `target`.
-    pub(crate) fn create(target: &'a Path) -> Result<Temporary<'a>, IpcError> {
+    pub(crate) fn create(target: &'a Path) -> Result<TemporaryFile<'a>, IpcError> {
         if target.symlink_metadata().is_ok() {
             return Err(IpcError::Exists(target.to_owned()));
         }
@@ -36,7 +36,7 @@ impl<'a> Temporary<'a> {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             match fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
                 Ok(file) => {
-                    return Ok(Temporary { file: file.into(), path, target, published: false });
+                    return Ok(TemporaryFile { file: file.into(), path, target, published: false });
                 }
                 Err(rustix::io::Errno::EXIST) if number < TEMPORARY_NAMES_MAX => number += 1,
                 Err(e) => return Err(IpcError::path("create", target, e.into())),
@@ -58,7 +58,7 @@ impl<'a> Temporary<'a> {
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
         if !self.published {
             // Nothing more can be done; the name shows whose file it was.

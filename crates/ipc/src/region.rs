@@ -39,7 +39,7 @@ use crate::IpcError;
 use crate::claim::{self, Claim};
 use crate::header::{decode, encode};
 use crate::mapping::{Access, Mapping};
-use crate::new_file::{Temporary, allocate};
+use crate::new_file::{TemporaryFile, allocate};
 
 pub use crate::header::{GEOMETRY_WORDS, HEADER_BYTES, REGION_BYTES_MAX, RegionKind, VERSION};
 
@@ -88,7 +88,7 @@ impl Region {
                 Ok(region)
             }
             RegionBacking::File(path) => {
-                let temporary = Temporary::create(path)?;
+                let temporary = TemporaryFile::create(path)?;
                 let file =
                     temporary.file.try_clone().map_err(|e| IpcError::path("open", path, e))?;
                 let name = path.display().to_string();

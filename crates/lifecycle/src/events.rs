@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// An order that has arrived.
 #[derive(Debug)]
-struct Living {
+struct ArrivedOrder {
     /// Its place in the log.
     place: usize,
     price_ticks: i64,
@@ -22,7 +22,7 @@ struct Living {
 pub(crate) struct Timeline<'a> {
     log: &'a Log,
     clock: &'a TraderClock,
-    living: HashMap<u64, Living>,
+    living: HashMap<u64, ArrivedOrder>,
     pub events: Vec<LifeEvent>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Timeline<'a> {
     /// The log's order at `place` arrives; its events follow.
     pub fn arrives(&mut self, place: usize, order: &NewOrder) {
         let NewOrder { order_id, price_ticks, .. } = *order;
-        self.living.insert(order_id, Living { place, price_ticks, fills: 0, amendments: 0 });
+        self.living.insert(order_id, ArrivedOrder { place, price_ticks, fills: 0, amendments: 0 });
     }
 
     /// The events of an input, after it was executed.
@@ -135,7 +135,7 @@ impl<'a> Timeline<'a> {
 
     fn event(
         &self,
-        living: &Living,
+        living: &ArrivedOrder,
         recorded: &RecordedInput,
         event: LifeEventKind,
         trader_ns: u64,

@@ -32,23 +32,23 @@ const SLACK_NS: u64 = 500;
 
 /// A part of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct GapPart {
     /// Its cause.
     pub cause: Cause,
     /// Its length, ns.
     pub length_ns: u64,
 }
 
-impl Part {
+impl GapPart {
     /// A whole gap of unknown cause.
-    pub(crate) fn untraced(length_ns: u64) -> Part {
-        Part { cause: Causes::UNTRACED, length_ns }
+    pub(crate) fn untraced(length_ns: u64) -> GapPart {
+        GapPart { cause: Causes::UNTRACED, length_ns }
     }
 }
 
 /// The parts of each gap, the largest first; their lengths add up to the gap's. Gaps and spans are
 /// of one core, on one timeline, in order of their start.
-pub fn attribute(gaps: &[Gap], spans: &[Span]) -> Vec<Vec<Part>> {
+pub fn attribute(gaps: &[Gap], spans: &[Span]) -> Vec<Vec<GapPart>> {
     let mut first = 0;
     let mut seen = Vec::with_capacity(gaps.len());
     for gap in gaps {
@@ -112,14 +112,14 @@ fn clip(span: &Span, gap: Gap) -> Option<Node> {
 
 /// The spans' part of a gap.
 struct GapCover {
-    parts: Vec<Part>,
+    parts: Vec<GapPart>,
     unseen_ns: u64,
     has_interrupt: bool,
 }
 
 fn see(gap: Gap, mut nodes: Vec<Node>) -> GapCover {
     let covered_ns = nest(&mut nodes);
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<GapPart> = Vec::new();
     for at in 0..nodes.len() {
         add(&mut parts, final_cause(&nodes, at), nodes[at].own_ns);
     }
@@ -128,7 +128,7 @@ fn see(gap: Gap, mut nodes: Vec<Node>) -> GapCover {
     GapCover { parts, unseen_ns: gap.length_ns() - covered_ns, has_interrupt }
 }
 
-fn parts(gap: Gap, seen: GapCover, usual_ns: u64) -> Vec<Part> {
+fn parts(gap: Gap, seen: GapCover, usual_ns: u64) -> Vec<GapPart> {
     let GapCover { mut parts, unseen_ns, .. } = seen;
     let covered_ns = gap.length_ns() - unseen_ns;
     let hosts_ns = match unseen_ns <= covered_ns.max(UNSEEN_NS_MAX).max(2 * usual_ns) {
@@ -153,7 +153,7 @@ fn parts(gap: Gap, seen: GapCover, usual_ns: u64) -> Vec<Part> {
     parts
 }
 
-fn largest_first(parts: &mut [Part]) {
+fn largest_first(parts: &mut [GapPart]) {
     parts.sort_by_key(|part| (std::cmp::Reverse(part.length_ns), part.cause));
 }
 
@@ -212,10 +212,10 @@ fn final_cause(nodes: &[Node], mut at: usize) -> Cause {
     }
 }
 
-fn add(parts: &mut Vec<Part>, cause: Cause, length_ns: u64) {
+fn add(parts: &mut Vec<GapPart>, cause: Cause, length_ns: u64) {
     match parts.iter_mut().find(|part| part.cause == cause) {
         Some(part) => part.length_ns += length_ns,
-        None if length_ns > 0 => parts.push(Part { cause, length_ns }),
+        None if length_ns > 0 => parts.push(GapPart { cause, length_ns }),
         None => {}
     }
 }

@@ -32,7 +32,7 @@ fn check(length_ns: u64, list: &[(WorkKind, u64, u64, &str)], expected: Expect) 
     let gap = Gap { start_ns: 10_000, end_ns: 10_000 + length_ns };
     let parts = attribute(&[gap], &spans);
     let ids = causes.ids("");
-    let line = |part: &Part| format!("{} {}", ids[part.cause.index()], part.length_ns);
+    let line = |part: &GapPart| format!("{} {}", ids[part.cause.index()], part.length_ns);
     expected.assert_eq(&parts[0].iter().map(line).collect::<Vec<_>>().join(", "));
 }
 
@@ -142,7 +142,7 @@ fn what_each_interrupt_costs_below_is_the_interrupts() {
         .collect();
     let parts = attribute(&gaps, &spans);
     let ids = causes.ids("");
-    let line = |part: &Part| format!("{} {}", ids[part.cause.index()], part.length_ns);
+    let line = |part: &GapPart| format!("{} {}", ids[part.cause.index()], part.length_ns);
     expect!["irq_vector.local_timer 13000"].assert_eq(&line(&parts[0][0]));
     assert_eq!(parts[0].len(), 1);
     // Once it took much longer, because the host was busy. 13 us of 203 are a small part.
@@ -164,7 +164,7 @@ fn without_an_end_it_lasts_as_long_as_its_gap() {
     let gaps = gaps.map(|(start_ns, end_ns)| Gap { start_ns, end_ns });
     let parts = attribute(&gaps, &spans);
     assert_ne!(parts[0][0].cause, Causes::HOST);
-    assert_eq!(parts[1], [Part { cause: Causes::HOST, length_ns: 1_000 }]);
+    assert_eq!(parts[1], [GapPart { cause: Causes::HOST, length_ns: 1_000 }]);
 }
 
 fn spans_of_one_fault(causes: &mut Causes) -> Vec<Span> {

@@ -2,7 +2,7 @@
 //! events, and are skipped visibly without. The ignored test measures the figures of the target on
 //! a quiet machine: `cargo test --release -p noise -- --ignored --nocapture --test-threads 1`.
 
-use crate::attribute::{Part, attribute};
+use crate::attribute::{GapPart, attribute};
 use crate::cause::{self, Causes, HOST};
 use crate::meter::{Gap, MeterResult, MeterSettings, THRESHOLD_NS, look_and};
 use crate::tally::moved;
@@ -21,7 +21,7 @@ static CORE: Mutex<()> = Mutex::new(());
 /// Result of the core's thread, and the parts of each gap.
 struct Observed {
     seen: MeterResult,
-    parts: Vec<Vec<Part>>,
+    parts: Vec<Vec<GapPart>>,
     ids: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ impl Observed {
                 continue;
             }
             let of = |wanted: &dyn Fn(&str) -> bool| -> u64 {
-                let is = |part: &&Part| wanted(&self.ids[part.cause.index()]);
+                let is = |part: &&GapPart| wanted(&self.ids[part.cause.index()]);
                 parts.iter().filter(is).map(|part| part.length_ns).sum()
             };
             for part in parts {

@@ -9,7 +9,7 @@ use host::Root;
 use record::directory::{self, cannot_write};
 use record::hlog::Totals;
 use record::machine::{self, Machine, PROBE_RATIO_MAX};
-use record::merge::pooling::{self, Judging};
+use record::merge::pooling::{self, FigureJudge};
 use record::{self, Kind, RunRecord, SCHEMA, Subject};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -105,7 +105,7 @@ impl Run {
     fn subject(&self, core: usize, totals: &Totals) -> Subject {
         let name = subject_name(core);
         Subject {
-            series: pooling::series(&name, &[totals], 1, &Judging::UNDISTURBED),
+            series: pooling::series(&name, &[totals], 1, &FigureJudge::UNDISTURBED),
             name,
             backend: "spin".to_owned(),
             scheduling: self.plan.scheduling.to_string(),

@@ -1,6 +1,6 @@
 //! Adds up gaps by cause, over cores.
 
-use crate::attribute::{Part, aligned_share, attribute};
+use crate::attribute::{GapPart, aligned_share, attribute};
 use crate::cause::{HOST, TICK, UNTRACED};
 use crate::meter::{Gap, MeterResult};
 use crate::periods::{is_tick, period};
@@ -58,7 +58,7 @@ impl Tally {
         let spans = told.map_or(Vec::new(), |told| moved(&seen.anchors, &told.spans));
         let parts = match told {
             Some(_) => attribute(&seen.gaps, &spans),
-            None => seen.gaps.iter().map(|gap| vec![Part::untraced(gap.length_ns())]).collect(),
+            None => seen.gaps.iter().map(|gap| vec![GapPart::untraced(gap.length_ns())]).collect(),
         };
         let unix_seconds = seen.started.duration_since(UNIX_EPOCH).unwrap_or_default();
         let origin = (seen.start_ns, unix_seconds.as_secs_f64());
@@ -78,7 +78,7 @@ impl Tally {
         (core, look_ns): (usize, u64),
         (origin_ns, origin_unix_seconds): (u64, f64),
         gaps: &[Gap],
-        parts: &[Vec<Part>],
+        parts: &[Vec<GapPart>],
         whose: &GapOwner,
     ) -> u64 {
         let mut kept_ns = 0;
@@ -97,7 +97,7 @@ impl Tally {
         long.sort_unstable_by(|a, b| b.cmp(a));
         for (length_ns, number) in long.into_iter().take(STALLS_MAX) {
             let at_seconds = gaps[number].start_ns.saturating_sub(origin_ns) as f64 / 1e9;
-            let of_part = |part: &Part| (part.cause.index(), part.length_ns);
+            let of_part = |part: &GapPart| (part.cause.index(), part.length_ns);
             self.long.push(LongGap {
                 core,
                 at_seconds,
@@ -151,7 +151,7 @@ impl Tally {
 
     /// The longest gaps.
     pub(crate) fn longest(&self, ids: &[String]) -> Vec<Stall> {
-        let part = |&(cause, length_ns): &(usize, u64)| noise::Part {
+        let part = |&(cause, length_ns): &(usize, u64)| noise::GapPart {
             cause: ids[cause].clone(),
             length_ns,
         };

@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             received: seconds * rate,
             ..Load::default()
         },
-        series: pooling::series("rust", &[&totals], 1, &pooling::Judging::UNDISTURBED),
+        series: pooling::series("rust", &[&totals], 1, &pooling::FigureJudge::UNDISTURBED),
         ..Subject::default()
     };
     let record = RunRecord {

@@ -32,7 +32,7 @@ pub struct AuditSummary {
     /// The exchange's stamps are on the same clock.
     pub same_clock: bool,
     /// The end of the log.
-    pub end: End,
+    pub end: LogEnd,
     /// Records by kind, including those that the logger itself wrote.
     pub records: BTreeMap<String, u64>,
     /// Records lost because the ring to the logger was full, as far as the log tells.
@@ -52,8 +52,9 @@ pub struct AuditSummary {
 /// The end of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "End"))]
 #[serde(rename_all = "snake_case", tag = "how")]
-pub enum End {
+pub enum LogEnd {
     /// With the logger's end record.
     Finished,
     /// Without an end record: the logger was killed, or the disk was full.

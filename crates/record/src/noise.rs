@@ -158,14 +158,15 @@ pub struct Stall {
     /// Its length, ns.
     pub length_ns: u64,
     /// Its causes, the longest first.
-    pub parts: Vec<Part>,
+    pub parts: Vec<GapPart>,
 }
 
 /// A part of a gap.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Part"))]
 #[serde(default)]
-pub struct Part {
+pub struct GapPart {
     /// Its cause.
     pub cause: String,
     /// Its length, ns.

@@ -23,7 +23,7 @@ fn paired(ours: &[u64], floor: &[u64], share: [f64; 2], unknown: &str) -> OverFl
             unknown: unknown.to_owned(),
             ..DisturbedShare::NONE
         };
-        let judging = crate::merge::pooling::Judging {
+        let judging = crate::merge::pooling::FigureJudge {
             disturbed: &disturbed,
             moves: &|_, _| Moves::Up,
             spread: false,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::hlog::tests::line;
-use crate::merge::pooling::{self, Judging};
+use crate::merge::pooling::{self, FigureJudge};
 use crate::pairing;
 use crate::{DisturbedShare, Moves, RunRecord};
 use clock::random::SplitMix64;
@@ -42,7 +42,7 @@ fn record_of(seed: u64, runs: &[Seconds]) -> RunRecord {
     let totals: Vec<Totals> =
         logs.iter().map(|log| crate::hlog::totals(log.as_bytes()).unwrap()).collect();
     let totals: Vec<&Totals> = totals.iter().collect();
-    let judging = Judging {
+    let judging = FigureJudge {
         disturbed: &|_, _, _| DisturbedShare { share: Some(0.01), ..DisturbedShare::NONE },
         moves: &|_, _| Moves::Up,
         spread: false,

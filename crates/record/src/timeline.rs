@@ -7,9 +7,9 @@
 //! ```
 
 use crate::Percentiles;
-use crate::hlog::placing::Placing;
+use crate::hlog::placing::BlockTimes;
 use crate::hlog::sparse::{Decoder, Sum};
-use crate::hlog::{Line, next_line, parse};
+use crate::hlog::{LogLine, next_line, parse};
 use hdrhistogram::Histogram;
 use stats::{curve, percentiles};
 use std::collections::BTreeMap;
@@ -176,7 +176,7 @@ fn index(
     let mut log = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
     let mut index = Index { path: path.to_owned(), places: Vec::new(), span_seconds: 0.0 };
     let (mut line, mut offset) = (Vec::new(), 0);
-    let (mut placing, mut origin) = (Placing::default(), 0.0);
+    let (mut placing, mut origin) = (BlockTimes::default(), 0.0);
     let (mut wrong, mut has_too_many) = (Vec::new(), false);
     for number in 1.. {
         let parsed = match next_line(&mut log, &mut line) {
@@ -196,7 +196,7 @@ fn index(
                 if placed.begins_block {
                     origin = placed.start;
                 }
-                let Line { tag, length, .. } = interval;
+                let LogLine { tag, length, .. } = interval;
                 let known = tags.iter().position(|known| known == tag);
                 let tag = match known {
                     Some(tag) => tag,

@@ -71,7 +71,7 @@ impl Machine {
     }
 
     /// A sample that takes `ns` without disturbance, and the share of it that was disturbed.
-    fn part(&mut self, ns: f64, share: f64, at_s: f64) -> Part {
+    fn part(&mut self, ns: f64, share: f64, at_s: f64) -> MergePart {
         let mut sample = histogram();
         let mut disturbed = 0;
         for message in 0..MESSAGES {
@@ -103,19 +103,19 @@ impl Machine {
     }
 }
 
-type Part = (hdrhistogram::Histogram<u64>, f64);
+type MergePart = (hdrhistogram::Histogram<u64>, f64);
 
 /// A record of one run with these samples of a subject and its floor, judged as tickpath judges it.
-fn record(parts: &[Part; 2]) -> RunRecord {
+fn record(parts: &[MergePart; 2]) -> RunRecord {
     let names = ["rust", "floor"];
-    let subject = |(name, (sample, share)): (&str, &Part)| Subject {
+    let subject = |(name, (sample, share)): (&str, &MergePart)| Subject {
         name: name.to_owned(),
         series: vec![series(sample, *share)],
         ..Subject::default()
     };
     let mut subjects: Vec<Subject> = names.into_iter().zip(parts).map(subject).collect();
     let tagged =
-        |(name, (sample, _)): (&str, &Part)| (format!("{name}.order.service"), sample.clone());
+        |(name, (sample, _)): (&str, &MergePart)| (format!("{name}.order.service"), sample.clone());
     let totals = names.into_iter().zip(parts).map(tagged).collect();
     record::pairing::pair(&mut subjects, &[&totals], &[]);
     let is_disturbed = parts[0].1 > 0.0;

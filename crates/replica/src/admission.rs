@@ -4,9 +4,9 @@ use crate::frame::Hello;
 use crate::term::Term;
 use journal::LogName;
 
-/// The state of a follower.
+/// The state of a follower's log.
 #[derive(Clone, Copy, Debug)]
-pub struct Own<'a> {
+pub struct FollowerLog<'a> {
     /// Its log; `None` if its directory is empty.
     pub log: Option<LogName>,
     /// The terms of its log.
@@ -56,7 +56,7 @@ impl Rejection {
 ///
 /// # Errors
 /// [`Rejection`].
-pub fn admit(own: Own<'_>, hello: &Hello) -> Result<(), Rejection> {
+pub fn admit(own: FollowerLog<'_>, hello: &Hello) -> Result<(), Rejection> {
     if own.log.is_some_and(|log| log != hello.log) {
         return Err(Rejection::OtherLog);
     }

@@ -23,7 +23,7 @@ fn term(term: u64, primary: u64, first: u64) -> Term {
 fn decide(own: &[Term], next: u64, given: &[Term]) -> Result<(), Rejection> {
     let log = log(100);
     let hello = Hello { silence_ms: 1, is_sync: true, written: 0, log, terms: given.to_vec() };
-    admit(Own { log: Some(log), terms: own, next }, &hello)
+    admit(FollowerLog { log: Some(log), terms: own, next }, &hello)
 }
 
 const A: Term = Term { term: 1, primary: 10, first: 0 };
@@ -67,6 +67,6 @@ fn a_log_with_other_records_is_rejected() {
 #[test]
 fn another_log_is_rejected() {
     let hello = Hello { silence_ms: 1, is_sync: true, written: 0, log: log(100), terms: vec![A] };
-    let own = Own { log: Some(log(200)), terms: &[], next: 0 };
+    let own = FollowerLog { log: Some(log(200)), terms: &[], next: 0 };
     assert_eq!(admit(own, &hello), Err(Rejection::OtherLog));
 }

@@ -1,7 +1,7 @@
 //! A promoted follower's address after the promotion: each primary of an earlier term that comes
 //! back is told that another one has taken over, so that it ends.
 
-use crate::admission::{Own, admit};
+use crate::admission::{FollowerLog, admit};
 use crate::frame::{Frame, Frames, Hello};
 use crate::term;
 use crate::wire::Wire;
@@ -96,7 +96,7 @@ fn reply(directory: &Path, hello: &Hello) -> io::Result<Vec<u8>> {
     let terms = term::read(directory).map_err(io::Error::other)?;
     let log = LogName::of(directory).map_err(io::Error::other)?;
     // Only terms matter: no record is taken here.
-    let judged = admit(Own { log, terms: &terms, next: 0 }, hello);
+    let judged = admit(FollowerLog { log, terms: &terms, next: 0 }, hello);
     let (is_fenced, why) = match judged {
         Err(rejection) => (rejection.is_fenced(), rejection.to_string()),
         // The new primary's term is not in the file yet, or it is itself out of date.

@@ -4,7 +4,7 @@
 //! A primary in mode `sync` acknowledges nothing that its follower does not have, so the lease
 //! needs no clock of the primary: a standby that stops answering has ended its acknowledgements.
 
-use crate::session::Standing;
+use crate::session::FollowerStanding;
 
 /// Heartbeats that a lease must last, so that a late one does not end it.
 const HEARTBEATS_MIN: u64 = 3;
@@ -38,7 +38,7 @@ impl Lease {
     }
 
     /// The primary was heard.
-    pub fn renew(&mut self, now_ns: u64, standing: Standing) {
+    pub fn renew(&mut self, now_ns: u64, standing: FollowerStanding) {
         self.limit_ns = self.limit_ns.max(HEARTBEATS_MIN * standing.heartbeat_ns);
         self.heard_ns = standing.may_lead.then_some(now_ns);
         self.has_ended = standing.may_lead && standing.has_ended;
@@ -76,7 +76,8 @@ impl Lease {
 mod tests {
     use super::*;
 
-    const WHOLE: Standing = Standing { may_lead: true, has_ended: false, heartbeat_ns: 10 };
+    const WHOLE: FollowerStanding =
+        FollowerStanding { may_lead: true, has_ended: false, heartbeat_ns: 10 };
 
     /// The first time at which it has run out, asked at each 10th ns until 10 000.
     fn end_of(mut lease: Lease, from_ns: u64) -> Option<u64> {
@@ -86,9 +87,9 @@ mod tests {
     #[test]
     fn it_ends_at_once_when_the_primary_has_ended_and_all_is_here() {
         let mut lease = Lease::new(100, 0);
-        lease.renew(0, Standing { may_lead: false, has_ended: true, ..WHOLE });
+        lease.renew(0, FollowerStanding { may_lead: false, has_ended: true, ..WHOLE });
         assert_eq!(lease.promotion(10), None, "acknowledged records may be missing");
-        lease.renew(10, Standing { has_ended: true, ..WHOLE });
+        lease.renew(10, FollowerStanding { has_ended: true, ..WHOLE });
         assert_eq!(lease.promotion(10), Some(Promotion::Farewell));
         // Another primary has come.
         lease.renew(20, WHOLE);
@@ -112,14 +113,14 @@ mod tests {
     fn a_copy_that_may_lack_acknowledged_records_never_leads() {
         let mut lease = Lease::new(100, 0);
         lease.renew(0, WHOLE);
-        lease.renew(10, Standing { may_lead: false, ..WHOLE });
+        lease.renew(10, FollowerStanding { may_lead: false, ..WHOLE });
         assert_eq!(end_of(lease, 20), None);
     }
 
     #[test]
     fn it_is_never_shorter_than_three_heartbeats() {
         let mut lease = Lease::new(100, 0);
-        lease.renew(0, Standing { heartbeat_ns: 300, ..WHOLE });
+        lease.renew(0, FollowerStanding { heartbeat_ns: 300, ..WHOLE });
         assert_eq!(lease.limit_ns(), 900);
         assert_eq!(end_of(lease, 0), Some(910));
     }

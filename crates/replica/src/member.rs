@@ -9,7 +9,7 @@
 //! See docs/decisions/040-the-copy-in-a-cluster.md.
 
 use crate::replayed::{CopyState, ReplayedStore};
-use crate::session::{Following, Session, SessionError, Store, StoreError};
+use crate::session::{FollowedPrimary, Session, SessionError, Store, StoreError};
 use crate::term::{Term, last_number};
 use crc32c::crc32c;
 use journal::{LogName, Options};
@@ -54,7 +54,7 @@ struct SavedMember {
 struct SavedConnection {
     number: u64,
     received: u64,
-    following: Option<Following>,
+    following: Option<FollowedPrimary>,
 }
 
 fn damaged(what: &str) -> StoreError {

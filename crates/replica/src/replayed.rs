@@ -6,7 +6,7 @@
 //! and its register are not set back meanwhile: the directory is a copy of some moment at any time,
 //! and may be promoted.
 
-use crate::admission::{Own, Rejection, admit};
+use crate::admission::{FollowerLog, Rejection, admit};
 use crate::frame::{FrameError, Hello};
 use crate::session::{AdmitError, Store, StoreError};
 use crate::store::DirectoryStore;
@@ -132,7 +132,7 @@ impl Store for ReplayedStore {
     fn admit(&mut self, hello: &Hello) -> Result<u64, AdmitError> {
         self.commit()?;
         let CopyState { log, terms, next, .. } = &self.place;
-        admit(Own { log: *log, terms, next: *next }, hello)?;
+        admit(FollowerLog { log: *log, terms, next: *next }, hello)?;
         self.disk.begin(hello.log)?;
         let is_later = last_number(&hello.terms) > last_number(&self.disk.terms()?);
         if is_later && !self.disk.save_terms(&hello.terms)? {

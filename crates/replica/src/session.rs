@@ -74,12 +74,12 @@ pub enum SessionError {
 #[derive(Debug, Default)]
 pub struct Session {
     frames: Frames,
-    following: Option<Following>,
+    following: Option<FollowedPrimary>,
 }
 
 /// Where a follower stands towards the primary that it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct FollowerStanding {
     /// Whether its copy has every record that the primary may have acknowledged, now and as long as
     /// the follower acknowledges nothing more.
     pub may_lead: bool,
@@ -91,7 +91,7 @@ pub struct Standing {
 
 /// A primary that was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Following {
+pub(crate) struct FollowedPrimary {
     /// The next record.
     next: u64,
     /// The first record that is not durable here.
@@ -109,12 +109,12 @@ pub(crate) struct Following {
 
 impl Session {
     /// The state of the session: the primary, and the bytes that are no frame yet.
-    pub(crate) fn state(&self) -> (Option<Following>, &[u8]) {
+    pub(crate) fn state(&self) -> (Option<FollowedPrimary>, &[u8]) {
         (self.following, self.frames.rest())
     }
 
     /// A session with that state.
-    pub(crate) fn resume(following: Option<Following>, rest: &[u8]) -> Session {
+    pub(crate) fn resume(following: Option<FollowedPrimary>, rest: &[u8]) -> Session {
         let mut frames = Frames::default();
         frames.push(rest);
         Session { frames, following }
@@ -126,12 +126,12 @@ impl Session {
     }
 
     /// Where the follower stands; `None` before the first frame.
-    pub fn standing(&self) -> Option<Standing> {
-        let Following { next, durable, written, is_sync, silence, has_ended, .. } =
+    pub fn standing(&self) -> Option<FollowerStanding> {
+        let FollowedPrimary { next, durable, written, is_sync, silence, has_ended, .. } =
             self.following?;
         let heartbeat_ns = silence.as_nanos() as u64 / u64::from(HEARTBEATS_PER_SILENCE);
         let may_lead = is_sync && durable >= written;
-        Some(Standing { may_lead, has_ended: has_ended && durable >= next, heartbeat_ns })
+        Some(FollowerStanding { may_lead, has_ended: has_ended && durable >= next, heartbeat_ns })
     }
 
     /// Takes the stream's next bytes, and makes what they hold durable. Appends the reply to `out`,
@@ -165,7 +165,7 @@ impl Session {
                 (Frame::Hello(hello), None) => {
                     let next = admit(&hello, store, out)?;
                     let silence = Duration::from_millis(hello.silence_ms.into());
-                    self.following = Some(Following {
+                    self.following = Some(FollowedPrimary {
                         next,
                         durable: next,
                         written: hello.written,
@@ -210,7 +210,7 @@ fn admit(hello: &Hello, store: &mut impl Store, out: &mut Vec<u8>) -> Result<u64
 
 fn take(
     frame: Frame<'_>,
-    following: &mut Following,
+    following: &mut FollowedPrimary,
     store: &mut impl Store,
 ) -> Result<(), FrameError> {
     match frame {

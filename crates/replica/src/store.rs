@@ -1,6 +1,6 @@
 //! A follower's store: a directory that opens as a journal of the exchange.
 
-use crate::admission::{Own, Rejection, admit};
+use crate::admission::{FollowerLog, Rejection, admit};
 use crate::frame::{FrameError, Hello};
 use crate::publish::publish;
 use crate::register;
@@ -129,7 +129,7 @@ impl Store for DirectoryStore {
             self.commit()?;
         }
         let terms = self.terms()?;
-        admit(Own { log: self.log(), terms: &terms, next: self.next_sequence() }, hello)?;
+        admit(FollowerLog { log: self.log(), terms: &terms, next: self.next_sequence() }, hello)?;
         self.begin(hello.log)?;
         if terms != hello.terms && !self.save_terms(&hello.terms)? {
             return Err(Rejection::NoRoom.into());

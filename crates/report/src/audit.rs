@@ -4,7 +4,7 @@ use crate::text::number::latency;
 use crate::text::terminal::{Terminal, wrap};
 use clock::calendar::utc;
 use record::Percentiles;
-use record::audited::{AuditSummary, End, Span};
+use record::audited::{AuditSummary, LogEnd, Span};
 use record::text::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -60,14 +60,14 @@ pub fn audit(audited: &AuditSummary, columns: usize) -> String {
         ),
     }
     match audited.end {
-        End::Finished => {}
-        End::Unfinished => {
+        LogEnd::Finished => {}
+        LogEnd::Unfinished => {
             line(
                 "UNFINISHED",
                 "the logger was killed or could not write any more: later records are missing",
             );
         }
-        End::Torn { bytes } => {
+        LogEnd::Torn { bytes } => {
             line(
                 "TORN",
                 &format!(
@@ -150,7 +150,7 @@ mod tests {
             subject: "rust".to_owned(),
             clock: "tsc".to_owned(),
             same_clock: true,
-            end: End::Finished,
+            end: LogEnd::Finished,
             records: named(&[("tick", 1_000), ("decision", 12), ("fill", 0)]),
             span: Some(Span {
                 begin_ns: 5,
@@ -192,7 +192,7 @@ audit · 001.audit · tick-to-trade · rust · written by tickpath 0.1.0
     fn what_is_wrong_is_said() {
         let mut audited = audited();
         audited.lost = 3;
-        audited.end = End::Torn { bytes: 17 };
+        audited.end = LogEnd::Torn { bytes: 17 };
         audited.refused = named(&[("too large", 2)]);
         let span = audited.span.as_mut().unwrap();
         span.wall_steps = 2;

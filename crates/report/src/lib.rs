@@ -45,7 +45,7 @@ pub use queue_check::queue_check;
 pub use race::race;
 pub use race_page::race_page;
 pub use replay::replay;
-pub use run::{Beside, draws_logs, record_page, table};
+pub use run::{RecordFiles, draws_logs, record_page, table};
 pub use side_by_side::{side_by_side, side_by_side_page};
 pub use text::colour::paint;
 pub use text::number::duration;

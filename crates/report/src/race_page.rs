@@ -3,7 +3,7 @@
 
 use crate::page::{embedded, frame};
 use crate::plot::axis::Axis;
-use crate::plot::{Dot, Line, Plot, Width};
+use crate::plot::{Dot, Plot, PlotLine, Width};
 use crate::race::{finding, ladder, mark_outs, money, participants, slopes, what_if};
 use crate::text::grid::{Grid, cells};
 use crate::text::number::us;
@@ -78,7 +78,7 @@ fn slope(worth: &Worth, currency: &str) -> Option<Plot> {
     plot.width = Width::Full;
     for (rung, mean) in &known {
         let points = ends(rung, *mean).map(|end| (at(rung), end)).to_vec();
-        plot.lines.push(Line { class: "c0 faint".to_owned(), points, ..Line::default() });
+        plot.lines.push(PlotLine { class: "c0 faint".to_owned(), points, ..PlotLine::default() });
     }
     let dot = |(rung, mean): &(&Rung, f64)| {
         let [low, high] = ends(rung, *mean).map(money);
@@ -86,7 +86,7 @@ fn slope(worth: &Worth, currency: &str) -> Option<Plot> {
             format!("x {}: {} us, {} ({low} to {high})", rung.times, at(rung), money(*mean));
         Dot { x: at(rung), y: *mean, title }
     };
-    plot.lines.push(Line {
+    plot.lines.push(PlotLine {
         class: "c0".to_owned(),
         points: known.iter().map(|(rung, mean)| (at(rung), *mean)).collect(),
         dots: known.iter().map(dot).collect(),

@@ -40,7 +40,7 @@ pub struct Conduct {
     /// Also find out what disturbs the measured cores (`noise::beside`).
     pub noise: bool,
     /// Make more runs than the scenario asks for, until its figures hold further.
-    pub until: Option<Until>,
+    pub until: Option<RunExtension>,
     /// How the scenario's rate was found, if it was.
     pub rate_search: Option<RateSearch>,
     /// Its record is no result, only a sign that everything works.
@@ -50,7 +50,7 @@ pub struct Conduct {
 /// More runs, until the main series holds far enough or the time is up. As many runs count as the
 /// scenario asks for: those that were disturbed least.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Until {
+pub struct RunExtension {
     /// The rank, from 0 to 1, to which the main series must hold.
     pub quantile: f64,
     /// No run begins later than this after the first one.

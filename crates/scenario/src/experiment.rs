@@ -7,7 +7,7 @@
 
 use crate::conduct::{Conduct, ConductError};
 use crate::launch::process::{Interrupt, Process};
-use crate::progress::{Listener, Part, Progress, Say};
+use crate::progress::{Listener, Progress, RunPart, Say};
 use clock::{Deadline, wall_ms};
 use record::RunRecord;
 use std::fs::File;
@@ -134,7 +134,7 @@ impl Listener for OfRun<'_> {
         let Progress::Part(part) = progress else { return self.say.take(progress) };
         *self.run_seconds = part.seconds_left.max(*self.run_seconds);
         let later = f64::from(self.runs) - self.run as f64;
-        self.say.take(Progress::Part(Part {
+        self.say.take(Progress::Part(RunPart {
             run: self.run as u32,
             runs: self.runs,
             name: &format!("{} {}", self.side.name(), part.name),
@@ -268,7 +268,7 @@ impl Experiment<'_> {
             }
             Treatment::Command { line, sets } => {
                 if let Some(say) = &mut say {
-                    say.take(Progress::Part(Part {
+                    say.take(Progress::Part(RunPart {
                         run: 0,
                         runs: 0,
                         name: &format!("{}: {line}", side.name()),

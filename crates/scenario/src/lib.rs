@@ -37,4 +37,4 @@ pub mod sweep;
 pub use conduct::{Conduct, ConductError};
 pub use kind::ticks::tick_plan;
 pub use launch::process::Interrupt;
-pub use progress::{Listener, Part, Progress, Say};
+pub use progress::{Listener, Progress, RunPart, Say};

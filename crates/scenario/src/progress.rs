@@ -10,7 +10,7 @@ pub enum Progress<'a> {
     /// The machine is examined, before the first run.
     Machine,
     /// A part of a run begins.
-    Part(Part<'a>),
+    Part(RunPart<'a>),
     /// A second of the current part is over.
     Second(&'a Second),
     /// A run was void, or something broke.
@@ -19,7 +19,7 @@ pub enum Progress<'a> {
 
 /// One entrant of a run, or the hiccup row before it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part<'a> {
+pub struct RunPart<'a> {
     /// Number of the run, from 1.
     pub run: u32,
     /// Number of runs that the scenario asks for.
@@ -120,7 +120,7 @@ impl<'a> Teller<'a> {
         let later_runs = f64::from(runs.saturating_sub(run)) * self.run_seconds;
         let seconds_left = later_runs + self.left_in_run_seconds;
         self.left_in_run_seconds -= warm_up_seconds + seconds;
-        self.say(Progress::Part(Part {
+        self.say(Progress::Part(RunPart {
             run,
             runs,
             name,

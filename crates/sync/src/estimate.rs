@@ -76,7 +76,7 @@ fn of_window(probes: &[Probe], drift: f64, from_ns: i64, length_ns: i64) -> Opti
             f64::midpoint(high, low),
         );
     }
-    let line = Line::through(&points);
+    let line = FittedLine::through(&points);
     let square: f64 = points.iter().map(|&(at, offset)| (offset - line.value(at)).powi(2)).sum();
     let n = BATCHES as f64;
     let error = T_95 * (square / (n - 2.0) / n).sqrt();
@@ -89,21 +89,21 @@ fn of_window(probes: &[Probe], drift: f64, from_ns: i64, length_ns: i64) -> Opti
 }
 
 /// A line by least squares: its value at the mean instant.
-struct Line {
+struct FittedLine {
     at: f64,
     offset: f64,
     slope: f64,
 }
 
-impl Line {
-    fn through(points: &[(f64, f64)]) -> Line {
+impl FittedLine {
+    fn through(points: &[(f64, f64)]) -> FittedLine {
         let n = points.len() as f64;
         let at = points.iter().map(|point| point.0).sum::<f64>() / n;
         let offset = points.iter().map(|point| point.1).sum::<f64>() / n;
         let spread: f64 = points.iter().map(|point| (point.0 - at).powi(2)).sum();
         let common: f64 = points.iter().map(|point| (point.0 - at) * (point.1 - offset)).sum();
         let slope = if spread > 0.0 { common / spread } else { 0.0 };
-        Line { at, offset, slope }
+        FittedLine { at, offset, slope }
     }
 
     fn value(&self, at: f64) -> f64 {

@@ -4,7 +4,9 @@ use crate::cli::ExchangeArguments;
 use crate::plant;
 use clap::{Args, FromArgMatches};
 use host::Cores;
-use plan::process::exchange::{End, ExchangePlan, FixPlan, FollowerPlan, JournalPlan, StandbyPlan};
+use plan::process::exchange::{
+    ExchangePlan, FixPlan, FollowerPlan, JournalPlan, OtherEnd, StandbyPlan,
+};
 use std::path::PathBuf;
 
 /// The arguments that a run's plan stands for.
@@ -21,7 +23,7 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
         arguments.cores = Cores::List(plan.cores);
     }
     match plan.end {
-        End::Exchange(book) => {
+        OtherEnd::Exchange(book) => {
             let book = *book;
             arguments.any_token = true;
             arguments.tls.tls_self_signed = book.tls;
@@ -51,9 +53,9 @@ pub(crate) fn arguments(plan: ExchangePlan) -> anyhow::Result<ExchangeArguments>
                 }
             }
         }
-        End::Echo => arguments.echo = true,
-        End::Bare => (arguments.echo, arguments.bare) = (true, true),
-        End::Datagrams => (arguments.echo, arguments.datagrams) = (true, true),
+        OtherEnd::Echo => arguments.echo = true,
+        OtherEnd::Bare => (arguments.echo, arguments.bare) = (true, true),
+        OtherEnd::Datagrams => (arguments.echo, arguments.datagrams) = (true, true),
     }
     plant::plan(&mut arguments.market_data, plan.feed, plan.flow);
     Ok(arguments)

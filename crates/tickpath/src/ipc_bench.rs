@@ -6,7 +6,7 @@ use crate::print::show;
 use crate::process::die_with;
 use crate::signals;
 use ::ipc_bench::Link;
-use ::plan::process::ipc::{Ends, IpcPlan, Ready, Word};
+use ::plan::process::ipc::{IpcEnds, IpcPlan, Ready, Word};
 use anyhow::Context;
 use std::io::{BufRead, Write, stdin};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) fn ipc_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     let all_sent = Arc::new(AtomicBool::new(false));
     let mut ready = |ready: &Ready| {
         let word = wait_to_start(ready);
-        if plan.ends == Ends::Consumer && word.is_some() {
+        if plan.ends == IpcEnds::Consumer && word.is_some() {
             await_end_of_producer(Arc::clone(&all_sent));
         }
         word

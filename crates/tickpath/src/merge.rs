@@ -8,7 +8,7 @@ use crate::project::Project;
 use crate::tool::command_line;
 use anyhow::{Context, bail};
 use record::directory;
-use record::merge::{MergeError, MergeResult, Part, VoidParts};
+use record::merge::{MergeError, MergePart, MergeResult, VoidParts};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
     Ok(if merged.record.holds(0.5) { DONE } else { NO_RESULT })
 }
 
-fn part(path: &Path) -> anyhow::Result<Part> {
+fn part(path: &Path) -> anyhow::Result<MergePart> {
     let record = directory::load_record(path)
         .with_context(|| format!("cannot read a record in {}", path.display()))?;
     let machine = match directory::load_machine(path) {
@@ -55,7 +55,7 @@ fn part(path: &Path) -> anyhow::Result<Part> {
     // `.` has no name of its own.
     let whole = directory::of(path).canonicalize()?;
     let name = whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned();
-    Ok(Part { name, record, machine, runs })
+    Ok(MergePart { name, record, machine, runs })
 }
 
 /// Writes the merged record whole, or leaves nothing.

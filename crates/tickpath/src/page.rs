@@ -13,7 +13,7 @@ pub(crate) fn write_page(run: &Path, record: &RunRecord, file: &Path) -> anyhow:
     let timeline = directory::hlogs(beside)
         .and_then(|logs| over_time(record, &logs))
         .map_err(|error| error.to_string());
-    let beside = report::Beside {
+    let beside = report::RecordFiles {
         machine: machine.as_ref().map_err(String::as_str),
         timeline: timeline.as_ref().map_err(String::as_str),
     };

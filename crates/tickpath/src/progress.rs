@@ -171,7 +171,7 @@ mod tests {
     /// A run without a terminal was once silent for minutes.
     #[test]
     fn a_log_gets_a_line_for_a_part_and_none_for_a_second() {
-        let part = scenario::Part {
+        let part = scenario::RunPart {
             run: 2,
             runs: 24,
             name: "B rust",
@@ -182,7 +182,7 @@ mod tests {
         };
         let shown = line(&Progress::Part(part.clone())).unwrap();
         assert_eq!(shown, "run 2 of 24: B rust, about 1:23 left\n");
-        let command = scenario::Part { runs: 0, name: "A: ./old run", ..part };
+        let command = scenario::RunPart { runs: 0, name: "A: ./old run", ..part };
         assert_eq!(line(&Progress::Part(command)).unwrap(), "A: ./old run, about 1:23 left\n");
         assert!(line(&Progress::Machine).is_none() && line(&Progress::Warning("x")).is_none());
         assert!(!Lines::default().wants_seconds());

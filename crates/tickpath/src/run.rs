@@ -18,7 +18,7 @@ use record::comparison::gate::{Gate, GateOutcome, GateResult};
 use record::{Preflight, RunRecord};
 use scenario::Conduct;
 use scenario::Interrupt;
-use scenario::conduct::Until;
+use scenario::conduct::RunExtension;
 
 /// Overrides of `--quick`, for the keys that the scenario has.
 const QUICK: [&str; 7] = [
@@ -115,7 +115,7 @@ fn conduct(arguments: &RunArguments, project: &Project) -> anyhow::Result<Conduc
         connect: arguments.target.connect.clone(),
         connect_floor: arguments.target.connect_floor.clone(),
         noise: arguments.noise,
-        until: until.map(|(quantile, budget)| Until { quantile, budget }),
+        until: until.map(|(quantile, budget)| RunExtension { quantile, budget }),
         smoke_test: arguments.quick,
         ..conduct_of(scenario, &project.directory(arguments.output.out.as_deref()))?
     })

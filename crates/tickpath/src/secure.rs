@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use transport::tls::{Acceptor, Pair, TlsError};
+use transport::tls::{Acceptor, CertificatePair, TlsError};
 
 /// The TLS parts of a server.
 pub(crate) struct Secure {
@@ -23,7 +23,7 @@ impl Secure {
         let (acceptor, certificate) = match (&arguments.tls_certificate, &arguments.tls_key) {
             (Some(certificate), Some(key)) => (Acceptor::read(certificate, key)?, None),
             _ if arguments.tls_self_signed => {
-                let pair = Pair::self_signed(&names(listen))?;
+                let pair = CertificatePair::self_signed(&names(listen))?;
                 let certificate = String::from_utf8(pair.certificate.clone())?;
                 (Acceptor::of(&pair)?, Some(certificate))
             }

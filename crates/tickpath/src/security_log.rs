@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
-use transport::forward::Unreachable;
+use transport::forward::UnreachableExchange;
 use transport::tls::FailedHandshake;
 
 /// Failures that wait to be written; more are only counted.
@@ -38,8 +38,8 @@ pub(crate) fn start_handshakes() -> io::Result<SyncSender<FailedHandshake>> {
 ///
 /// # Errors
 /// The system has no thread for it.
-pub(crate) fn start_unreachable() -> io::Result<SyncSender<Unreachable>> {
-    start_log("gateway-log", |Unreachable { address, error, count }| {
+pub(crate) fn start_unreachable() -> io::Result<SyncSender<UnreachableExchange>> {
+    start_log("gateway-log", |UnreachableExchange { address, error, count }| {
         let advice = "the gateway closed a client; is the exchange running, and is its port open?";
         (format!("cannot reach the exchange at {address}: {error}; {advice}"), count)
     })

@@ -15,7 +15,7 @@ use plan::process::ticks::TickPlan;
 use plan::scenario::Measure;
 use plan::tables::load::Model;
 use record::progress::Second;
-use scenario::progress::{Part, Progress};
+use scenario::progress::{Progress, RunPart};
 use serde_json::Value;
 use std::io::Read;
 use std::path::Path;
@@ -85,7 +85,7 @@ impl Job {
     }
 
     /// The one part of a run by hand.
-    fn part(&self) -> Part<'_> {
+    fn part(&self) -> RunPart<'_> {
         let (name, warm_up_seconds, seconds) = match self {
             Job::Load(plan) => (&plan.subject, plan.warm_up_seconds, plan.seconds),
             Job::Ticks(plan) => (&plan.subject, plan.warm_up_seconds, plan.seconds),
@@ -95,7 +95,7 @@ impl Job {
             // An exchange's flow has the rate that it was started with.
             Job::Load(_) | Job::Ticks(_) => None,
         };
-        Part {
+        RunPart {
             run: 1,
             runs: 1,
             name,

@@ -18,7 +18,7 @@ use transport::forward::{self, Target, forward};
 use transport::gateway::{self, GatewaysError};
 use transport::proxy;
 use transport::serve::serve;
-use transport::tls::{self, Acceptor, Pair};
+use transport::tls::{self, Acceptor, CertificatePair};
 
 /// One load on some connections, against an exchange with or without gateways. Both ends have the
 /// same backend.
@@ -42,7 +42,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
     let networks = is_below(case.backend).then(|| Networks::create().unwrap());
     let below = networks.as_ref().map(|networks| format!("{}:9000", networks.exchange().address()));
     let address = networks.as_ref().map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
-    let pair = Pair::self_signed(&[address.to_string()]).unwrap();
+    let pair = CertificatePair::self_signed(&[address.to_string()]).unwrap();
     let ca_pem = String::from_utf8(pair.certificate.clone()).ok();
     let tls = has_tls.then(|| Trust { ca_pem, ..Trust::default() });
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -19,7 +19,7 @@ const TICKS_MIN: u64 = 50;
 
 /// The kernel's counters at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct CounterReading {
     /// Time counters of each core.
     pub ticks: BTreeMap<usize, Ticks>,
     /// Counts of each interrupt; `None` if they can't be read.
@@ -28,10 +28,10 @@ pub struct Reading {
     pub processes: Option<BTreeMap<usize, Process>>,
 }
 
-impl Reading {
+impl CounterReading {
     /// Reads `/proc/stat`, `/proc/interrupts`, `/proc/irq` and `/proc/PID/stat`.
-    pub fn take(root: &Root) -> Reading {
-        Reading {
+    pub fn take(root: &Root) -> CounterReading {
+        CounterReading {
             ticks: load(root).ticks,
             interrupts: interrupts::read(root),
             processes: processes::read(root),
@@ -54,7 +54,7 @@ pub struct Activity {
 
 impl Activity {
     /// The difference between two readings that are `seconds` apart.
-    pub fn between(before: &Reading, after: &Reading, seconds: f64) -> Activity {
+    pub fn between(before: &CounterReading, after: &CounterReading, seconds: f64) -> Activity {
         let passed = |(&core, now): (&usize, &Ticks)| {
             let then = before.ticks.get(&core)?;
             let ticks = Ticks {
@@ -89,12 +89,13 @@ impl Activity {
 
 /// Sleeps for [`WATCH`] and returns the activity in that time.
 pub fn watch(root: &Root, clock: &Clock) -> Activity {
-    let before = Reading::take(root);
+    let before = CounterReading::take(root);
     // Read the load again last: reading a thousand processes is a load of our own.
-    let (before, start_ns) = (Reading { ticks: load(root).ticks, ..before }, clock.now_ns());
+    let (before, start_ns) = (CounterReading { ticks: load(root).ticks, ..before }, clock.now_ns());
     thread::sleep(WATCH);
     let elapsed_ns = clock.now_ns().saturating_sub(start_ns);
-    let mut watched = Activity::between(&before, &Reading::take(root), elapsed_ns as f64 / 1e9);
+    let mut watched =
+        Activity::between(&before, &CounterReading::take(root), elapsed_ns as f64 / 1e9);
     let ourselves = std::process::id() as usize;
     watched.busy.retain(|(number, _)| *number != ourselves);
     watched

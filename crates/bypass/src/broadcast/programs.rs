@@ -13,8 +13,8 @@
 
 use super::prepared::slot;
 use crate::assembler::{
-    Assembler, Helper, Instruction, Is, Label, Register, Register::*, Width, XDP_DROP, XDP_PASS,
-    be16,
+    Assembler, Helper, Instruction, JumpCondition, Label, Register, Register::*, Width, XDP_DROP,
+    XDP_PASS, be16,
 };
 use crate::port::Protocol;
 use crate::program::{expect_ipv4, first_entry};
@@ -75,14 +75,14 @@ pub(crate) fn receive(
     text.copy(R7, R2);
     let in_packet = |address: Ipv4Addr| u32::from_ne_bytes(address.octets());
     text.load(Width::One, R5, R7, PROTOCOL);
-    text.jump_if(R5, Is::Other, Protocol::Udp.number().into(), pass);
+    text.jump_if(R5, JumpCondition::Other, Protocol::Udp.number().into(), pass);
     text.load(Width::Four, R5, R7, DESTINATION);
-    text.jump_if_32(R5, Is::Other, in_packet(*flow.ip()), pass);
+    text.jump_if_32(R5, JumpCondition::Other, in_packet(*flow.ip()), pass);
     text.load(Width::Two, R5, R7, DESTINATION_PORT);
-    text.jump_if(R5, Is::Other, be16(flow.port()), pass);
+    text.jump_if(R5, JumpCondition::Other, be16(flow.port()), pass);
     if let Some(source) = source {
         text.load(Width::Four, R5, R7, SOURCE);
-        text.jump_if_32(R5, Is::Other, in_packet(source), pass);
+        text.jump_if_32(R5, JumpCondition::Other, in_packet(source), pass);
     }
     expect_lengths(&mut text, pass);
     expect_ip_checksum(&mut text, pass);
@@ -115,14 +115,14 @@ fn expect_lengths(text: &mut Assembler, other: Label) {
     text.add(R3, -i32::from(IP));
     text.load(Width::Two, R4, R7, IP_LENGTH);
     text.swap_be16(R4);
-    text.jump_if_register(R4, Is::Above, R3, other);
+    text.jump_if_register(R4, JumpCondition::Above, R3, other);
     text.load(Width::Two, R8, R7, UDP_LENGTH);
     text.swap_be16(R8);
     text.copy(R5, R8);
     text.add(R5, 20);
-    text.jump_if_register(R5, Is::Above, R4, other);
+    text.jump_if_register(R5, JumpCondition::Above, R4, other);
     text.set(R5, 8);
-    text.jump_if_register(R5, Is::Above, R8, other);
+    text.jump_if_register(R5, JumpCondition::Above, R8, other);
     text.add(R8, -8);
 }
 
@@ -134,7 +134,7 @@ fn expect_ip_checksum(text: &mut Assembler, other: Label) {
         text.add_register(R1, R5);
     }
     fold(text, R1);
-    text.jump_if(R1, Is::Other, 0xffff, other);
+    text.jump_if(R1, JumpCondition::Other, 0xffff, other);
 }
 
 /// Makes a sum one of 16 bits (RFC 1071).
@@ -157,28 +157,28 @@ pub(crate) fn leave(maps: Maps, keeps_checksums: bool) -> Vec<Instruction> {
     text.load(Width::Four, R3, R1, 4);
     text.copy(R4, R7);
     text.add(R4, HEADERS_BYTES);
-    text.jump_if_register(R4, Is::Above, R3, drop);
+    text.jump_if_register(R4, JumpCondition::Above, R3, drop);
     // R9: the copy's place among those of its datagram.
     first_entry(&mut text, maps.state, drop);
     text.load(Width::Four, R1, R7, 0);
     text.load(Width::Four, R2, R0, SEEN);
     text.load(Width::Four, R9, R0, PLACE);
     text.add(R9, 1);
-    text.jump_if_register(R1, Is::Equal, R2, known);
+    text.jump_if_register(R1, JumpCondition::Equal, R2, known);
     text.set(R9, 0);
     text.store(Width::Four, R0, SEEN, R1);
     text.place(known);
     text.store(Width::Four, R0, PLACE, R9);
     text.store(Width::Four, R10, KEY, R9);
     text.look_up(maps.slots, KEY.into());
-    text.jump_if(R0, Is::Equal, 0, drop);
+    text.jump_if(R0, JumpCondition::Equal, 0, drop);
     text.copy(R8, R0);
     text.load(Width::Four, R1, R8, slot::ACTIVE as i16);
-    text.jump_if(R1, Is::Equal, 0, drop);
+    text.jump_if(R1, JumpCondition::Equal, 0, drop);
     write_udp_checksum(&mut text, keeps_checksums);
     write_headers(&mut text);
     text.look_up(maps.sent, KEY.into());
-    text.jump_if(R0, Is::Equal, 0, counted);
+    text.jump_if(R0, JumpCondition::Equal, 0, counted);
     text.set(R1, 1);
     text.add_atomic(R0, 0, R1);
     text.place(counted);
@@ -194,7 +194,7 @@ fn write_udp_checksum(text: &mut Assembler, keeps: bool) {
     text.set(R1, 0);
     if keeps {
         text.load(Width::Two, R1, R7, UDP_CHECKSUM);
-        text.jump_if(R1, Is::Equal, 0, none);
+        text.jump_if(R1, JumpCondition::Equal, 0, none);
         text.xor(R1, 0xffff);
         for at in [SOURCE, SOURCE + 2, SOURCE_PORT] {
             text.load(Width::Two, R5, R7, at);
@@ -205,7 +205,7 @@ fn write_udp_checksum(text: &mut Assembler, keeps: bool) {
         text.add_register(R1, R5);
         fold(text, R1);
         text.xor(R1, 0xffff);
-        text.jump_if(R1, Is::Other, 0, write);
+        text.jump_if(R1, JumpCondition::Other, 0, write);
         // Zero would say that there is none.
         text.set(R1, 0xffff);
     }

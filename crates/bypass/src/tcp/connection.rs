@@ -1,6 +1,6 @@
 //! Reading, writing and ending a connection of a stack.
 
-use super::{Closing, ConnectionId, LINGER, TcpStack};
+use super::{ClosedConnection, ConnectionId, LINGER, TcpStack};
 use crate::frames::Frames;
 use smoltcp::socket::tcp::{RecvError, Socket, State};
 use smoltcp::time::Instant;
@@ -80,13 +80,13 @@ impl<F: Frames> TcpStack<F> {
     /// goes on sending, or does not end its side, is reset.
     pub fn close(&mut self, id: ConnectionId) {
         self.finish(id);
-        self.closing.push(Closing { handle: id.0, until: self.now + LINGER });
+        self.closing.push(ClosedConnection { handle: id.0, until: self.now + LINGER });
     }
 
     /// Ends a connection with a reset.
     pub fn abort(&mut self, id: ConnectionId) {
         self.sockets.get_mut::<Socket<'_>>(id.0).abort();
-        self.closing.push(Closing { handle: id.0, until: self.now + LINGER });
+        self.closing.push(ClosedConnection { handle: id.0, until: self.now + LINGER });
         self.due = Instant::ZERO;
     }
 }

@@ -68,7 +68,7 @@ pub struct TcpStack<F: Frames> {
     /// Connections that wait to be accepted.
     ready: VecDeque<SocketHandle>,
     /// Connections that the user has closed.
-    closing: Vec<Closing>,
+    closing: Vec<ClosedConnection>,
     address: Ipv4Addr,
     limits: TcpLimits,
     now: Instant,
@@ -77,7 +77,7 @@ pub struct TcpStack<F: Frames> {
 }
 
 /// A connection that the user has closed.
-struct Closing {
+struct ClosedConnection {
     handle: SocketHandle,
     /// When its peer is reset.
     until: Instant,

@@ -1,6 +1,6 @@
 //! The sockets of a stack: which of them listen, wait, are open, closing or free.
 
-use super::{Closing, TcpStack};
+use super::{ClosedConnection, TcpStack};
 use crate::frames::Frames;
 use smoltcp::iface::{SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{Socket, State};
@@ -58,7 +58,7 @@ impl<F: Frames> TcpStack<F> {
             }
         }
         while let Some(at) = at_closed(&self.closing, &self.sockets) {
-            let Closing { handle, .. } = self.closing.remove(at);
+            let ClosedConnection { handle, .. } = self.closing.remove(at);
             self.recycle(handle);
         }
         self.refill();
@@ -77,7 +77,7 @@ impl<F: Frames> TcpStack<F> {
 
     /// When the next of them is reset because it does not end its side.
     pub(super) fn next_reset(&self) -> Option<Instant> {
-        let awaited = |one: &&Closing| !ends_by_itself(self.sockets.get(one.handle));
+        let awaited = |one: &&ClosedConnection| !ends_by_itself(self.sockets.get(one.handle));
         self.closing.iter().filter(awaited).map(|one| one.until).min()
     }
 
@@ -110,11 +110,11 @@ impl<F: Frames> TcpStack<F> {
     /// A socket without a connection; if there is none, that of the longest TIME-WAIT.
     pub(super) fn free_socket(&mut self) -> Option<Socket<'static>> {
         if self.free.is_empty() {
-            let waits = |one: &Closing| {
+            let waits = |one: &ClosedConnection| {
                 self.sockets.get::<Socket<'_>>(one.handle).state() == State::TimeWait
             };
             let oldest = self.closing.iter().position(waits)?;
-            let Closing { handle, .. } = self.closing.remove(oldest);
+            let ClosedConnection { handle, .. } = self.closing.remove(oldest);
             self.recycle(handle);
         }
         self.free.pop()
@@ -134,8 +134,8 @@ fn ends_by_itself(socket: &Socket<'_>) -> bool {
 }
 
 /// Where the first closed connection stands that has nothing more to send.
-fn at_closed(closing: &[Closing], sockets: &SocketSet<'_>) -> Option<usize> {
-    let has_ended = |one: &Closing| {
+fn at_closed(closing: &[ClosedConnection], sockets: &SocketSet<'_>) -> Option<usize> {
+    let has_ended = |one: &ClosedConnection| {
         let socket: &Socket<'_> = sockets.get(one.handle);
         // The reset of an aborted one leaves with the next poll; then the peer is forgotten.
         socket.state() == State::Closed && socket.remote_endpoint().is_none()

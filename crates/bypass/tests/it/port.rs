@@ -2,7 +2,7 @@
 
 use crate::bench::{COPY, PATIENCE, addresses, networks, open, port};
 use bypass::routes::{Interface, route};
-use bypass::{BypassError, Copying, Device, PortOptions, Protocol, ZeroCopy};
+use bypass::{BypassError, CopyMode, Device, PortOptions, Protocol, ZeroCopy};
 use host::network::{DEVICE, Networks};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -78,8 +78,8 @@ fn a_port_falls_back_to_copies_and_says_why() {
         Ok(port) => port,
         Err(why) => testing::skip!(Kernel, "{why}"),
     };
-    let modes: Vec<&Copying> = port.copying().collect();
-    assert!(matches!(modes[..], [Copying::Copy { because: Some(_) }]), "{modes:?}");
+    let modes: Vec<&CopyMode> = port.copying().collect();
+    assert!(matches!(modes[..], [CopyMode::Copy { because: Some(_) }]), "{modes:?}");
     let said = port.to_string();
     assert!(said.starts_with("AF_XDP on tick0: native XDP, queue 0, copy mode (zero"), "{said}");
     let Err(second) = open(networks.exchange(), COPY) else { panic!("two ports on one queue") };

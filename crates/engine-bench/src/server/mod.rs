@@ -8,7 +8,7 @@ use clock::Clock;
 use engine::{Amend, Cancel, Command, NewOrder};
 use engine::{DoneReason, Engine, Event, Input, Party};
 use host::Root;
-use plan::process::engine::{Row, Serves};
+use plan::process::engine::{Row, ServerKind};
 use std::hint::black_box;
 
 /// Takes one operation after the other.
@@ -112,7 +112,7 @@ pub(crate) fn filled(
     open_orders_max: usize,
     prefill: &[Input],
 ) -> Engine {
-    debug_assert!(row.serves != Serves::Nobody);
+    debug_assert!(row.serves != ServerKind::Nobody);
     let mut engine = row::engine(row, accounts, open_orders_max);
     for input in prefill {
         engine.apply(input, &mut |event| {

@@ -16,7 +16,7 @@ use engine::Input;
 use flow::w1::Flow;
 use plan::process::engine::EnginePlan;
 use plan::process::engine::Timing;
-use plan::process::engine::{Row, Serves};
+use plan::process::engine::{Row, ServerKind};
 use record::engine::EngineRun;
 use std::sync::atomic::Ordering;
 
@@ -56,7 +56,7 @@ pub(crate) fn run(
     let first_ns = start_ns + keeper.schedule.offset_ns();
     bench.start_at(drain, first_ns);
     recorder.start(first_ns);
-    let burn_ns = (row.serves == Serves::Burner).then(|| taken.value_at_quantile(0.5));
+    let burn_ns = (row.serves == ServerKind::Burner).then(|| taken.value_at_quantile(0.5));
     let done = {
         let mut each = recording(&mut recorder);
         match burn_ns {

@@ -15,7 +15,7 @@ use flow::w1::Flow;
 use host::Root;
 use plan::process::engine::EnginePlan;
 use plan::process::engine::OPERATION;
-use plan::process::engine::{Row, Serves};
+use plan::process::engine::{Row, ServerKind};
 use record::engine::EngineRun;
 use record::progress::Second;
 use record::{Kind, Load};
@@ -53,7 +53,7 @@ pub(crate) fn run(
     let prepared = PassInputs { row, accounts: plan.accounts, open_orders_max, prefill, inputs };
     let mut engine_run = EngineRun { operations, ..EngineRun::default() };
     let mut outbound = Outbound::<REPORTS>::new();
-    let has_engine = row.serves == Serves::Engine;
+    let has_engine = row.serves == ServerKind::Engine;
     let first = has_engine.then(|| {
         let mut engine = prepared.engine();
         let (counts, outcome) = counted(&mut engine, &prepared.inputs);
@@ -106,7 +106,7 @@ impl PassInputs<'_> {
         bench: &Bench,
     ) -> (u64, Option<Outcome>) {
         let before = outbound.written();
-        if self.row.serves != Serves::Engine {
+        if self.row.serves != ServerKind::Engine {
             return (
                 timed::as_a_whole(&mut EmptyDispatch, &self.inputs, outbound, bench.clock),
                 None,
@@ -130,7 +130,7 @@ impl PassInputs<'_> {
     ) -> (Load, Option<Outcome>) {
         let clock = bench.clock;
         let before = outbound.written();
-        let mut engine = (self.row.serves == Serves::Engine).then(|| self.engine());
+        let mut engine = (self.row.serves == ServerKind::Engine).then(|| self.engine());
         // On a slow machine a pass takes longer; then its last interval is longer.
         let (mut recorder, drain) = recorder(&SERIES, PASS_SECONDS);
         let usage = host::thread::usage();

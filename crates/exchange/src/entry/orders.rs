@@ -7,7 +7,7 @@ use crate::execution::deliveries::{WaitingInput, WaitingRequest};
 use crate::reply::rejections::DELIVERY_FULL;
 use crate::reply::reports::{RequestKind, Requester};
 use engine::Command;
-use fair::window::{Answer, Full};
+use fair::window::{Answer, WindowFull};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::request::{AmendOrder, CancelOrder, CreateOrder, DeliveryClock};
@@ -30,7 +30,7 @@ pub(crate) fn create(
                 let entering = EnteringRequest { answer, ..entering };
                 return entering::enter(core, &entering, new, time_ns, outbound);
             }
-            Err(Full) => DELIVERY_FULL,
+            Err(WindowFull) => DELIVERY_FULL,
         },
         Err(rejection) => rejection,
     };
@@ -52,7 +52,7 @@ fn wait(
     entering: &EnteringRequest<'_>,
     clock: Option<DeliveryClock>,
     input: impl FnOnce() -> WaitingInput,
-) -> Result<Wait, Full> {
+) -> Result<Wait, WindowFull> {
     let Some(deliveries) = &mut core.deliveries else { return Ok(Wait::No(None)) };
     let Some(clock) = clock else {
         deliveries.counts.without_clock += 1;
@@ -121,7 +121,7 @@ pub(crate) fn amend(
                     let amendment = (command, new_client_id);
                     return entering::amend(core, &entering, amendment, time_ns, outbound);
                 }
-                Err(Full) => DELIVERY_FULL,
+                Err(WindowFull) => DELIVERY_FULL,
             }
         }
         Err(rejection) => rejection,

@@ -5,7 +5,7 @@
 
 use crate::account::sessions::Sender;
 use engine::{Amend, NewOrder};
-use fair::window::{Answer, Claim, DeliveryWindow, Fate, Full};
+use fair::window::{Answer, Claim, DeliveryWindow, Fate, WindowFull};
 use serde::Serialize;
 use wire::ClientId;
 use wire::request::DeliveryClock;
@@ -88,7 +88,7 @@ impl Deliveries {
         &mut self,
         clock: DeliveryClock,
         request: WaitingRequest,
-    ) -> Result<Option<Answer>, Full> {
+    ) -> Result<Option<Answer>, WindowFull> {
         let claim = Claim { tick: clock.tick, response_ns: clock.response_ns };
         let answer = self.window.arrives(claim, request.cause_ns);
         let counter = match answer.fate {

@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::forward::{self, Target, forward};
 use transport::proxy;
-use transport::tls::{self, Acceptor, Connector, Pair};
+use transport::tls::{self, Acceptor, CertificatePair, Connector};
 use transport::{BACKENDS, Backend, Connection, Streams};
 use wire::frame::{Opcode, write_frame};
 use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request};
@@ -60,7 +60,7 @@ fn unhurried() -> Config {
 
 impl Server {
     fn start(backend: &'static Backend, door: Door, is_secure: bool) -> Server {
-        let pair = is_secure.then(|| Pair::self_signed(&[NAME.to_owned()]).unwrap());
+        let pair = is_secure.then(|| CertificatePair::self_signed(&[NAME.to_owned()]).unwrap());
         let acceptor = pair.as_ref().map(|pair| Arc::new(Acceptor::of(pair).unwrap()));
         let connector = pair.map(|pair| {
             let ca_pem = Some(String::from_utf8(pair.certificate).unwrap());

@@ -1,6 +1,6 @@
 //! The window against a naive model, which keeps everything in a list and sorts it each time.
 
-use fair::window::{Answer, Claim, DeliveryWindow, Fate, Full};
+use fair::window::{Answer, Claim, DeliveryWindow, Fate, WindowFull};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ proptest! {
                     };
                     let fate = match held {
                         Ok(()) => Some(answer.fate),
-                        Err(Full) => None,
+                        Err(WindowFull) => None,
                     };
                     prop_assert_eq!(fate, model.arrive(claim, now_ns));
                 }

@@ -4,7 +4,7 @@ use crate::end::dialogue::{Dialogue, EndReport, EndRequest, Line, VERSION};
 use crate::hosts::place::EndErrors;
 use crate::hosts::prober::{Prober, ProvenOffsets};
 use crate::run::FanOutBenchError;
-use between::ends::Ends;
+use between::ends::ClocksBefore;
 use clock::Clock;
 use plan::process::fan_out::FanOutPlan;
 use std::io;
@@ -81,7 +81,7 @@ impl Link {
         }
         let socket =
             transport::datagram::connected(at).map_err(|error| failed(error.to_string()))?;
-        let ends = Ends::ask(&socket, clock).map_err(|error| failed(error.to_string()))?;
+        let ends = ClocksBefore::ask(&socket, clock).map_err(|error| failed(error.to_string()))?;
         let lasts = Duration::from_secs_f64(seconds(plan));
         let of = plan.hosts.len() + usize::from(plan.replicator_end.is_some());
         let prober = Prober::new(socket, ends, clock, (of, lasts));

@@ -1,6 +1,6 @@
 //! Probes of an end's clock: datagrams to its echo, stamped by both kernels where they do.
 
-use between::ends::{After, Ends};
+use between::ends::{ClocksAfter, ClocksBefore};
 use between::offsets::Offsets;
 use between::ways::{KernelTimes, Ways};
 use clock::Clock;
@@ -27,7 +27,7 @@ const LOST_IN_A_ROW: u32 = 10;
 /// The probes of one end.
 pub(super) struct Prober {
     socket: StampedSocket,
-    ends: Ends,
+    ends: ClocksBefore,
     clock: Clock,
     interval: Duration,
     ways: Ways,
@@ -53,7 +53,7 @@ impl Prober {
     /// If the kernel rejects stamps.
     pub(super) fn new(
         socket: UdpSocket,
-        ends: Ends,
+        ends: ClocksBefore,
         clock: Clock,
         (of, lasts): (usize, Duration),
     ) -> io::Result<Prober> {
@@ -99,7 +99,8 @@ impl Prober {
         let WallLine { bound_ns, steps } = segments.check();
         let Prober { socket, ends, ways, times, lost, .. } = self;
         let (step_ns, clocks) = (ends.step_ns(), ends.clocks());
-        let After { bridge, kernel_error_ns } = ends.after(socket.as_ref(), ways.last_echo_ns());
+        let ClocksAfter { bridge, kernel_error_ns } =
+            ends.after(socket.as_ref(), ways.last_echo_ns());
         // A stamp from around a step of the wall clock is wrong by the step.
         let errors_ns = [(steps == 0).then_some(bound_ns), kernel_error_ns];
         let probes = ways.probes(errors_ns, &times, None);

@@ -45,11 +45,11 @@ struct Snapshot {
     /// The next part.
     next_part: u16,
     /// The instrument whose entries are next.
-    current: Option<Current>,
+    current: Option<CurrentInstrument>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Current {
+struct CurrentInstrument {
     instrument: u16,
     entries_left: u32,
     book_hash: u64,
@@ -141,7 +141,7 @@ impl Snapshot {
         let place = usize::from(instrument);
         if let FeedMessage::Definition { code, tick, lot, entries, book_hash, .. } = *message {
             self.check(books)?;
-            self.current = Some(Current { instrument, entries_left: entries, book_hash });
+            self.current = Some(CurrentInstrument { instrument, entries_left: entries, book_hash });
             match definitions.get_mut(place) {
                 Some(definition) => *definition = Some(Definition { code, tick, lot }),
                 None => counts.faults.count(Fault::UnknownInstrument),
@@ -160,7 +160,7 @@ impl Snapshot {
 
     /// Checks that the previous instrument is complete.
     fn check(&self, books: &[Book]) -> Result<(), Fault> {
-        let Some(Current { instrument, entries_left, book_hash }) = self.current else {
+        let Some(CurrentInstrument { instrument, entries_left, book_hash }) = self.current else {
             return Ok(());
         };
         let book = books.get(usize::from(instrument));

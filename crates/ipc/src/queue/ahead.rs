@@ -36,11 +36,11 @@ enum Order {
 
 /// The next blocks, and the used ones.
 pub(crate) struct NextBlocks {
-    by: By,
+    by: BlockSource,
     late: u64,
 }
 
-enum By {
+enum BlockSource {
     Caller {
         fetch: Fetch,
         ready: VecDeque<Block>,
@@ -65,13 +65,13 @@ struct Helper {
 impl NextBlocks {
     pub fn new(ahead: BlockMaker, fetch: Fetch) -> std::io::Result<NextBlocks> {
         let by = match ahead {
-            BlockMaker::Caller => By::Caller {
+            BlockMaker::Caller => BlockSource::Caller {
                 fetch,
                 ready: VecDeque::new(),
                 used: Vec::with_capacity(AHEAD_BLOCKS_MAX),
                 prepares: false,
             },
-            BlockMaker::Thread => By::Thread(Helper::start(fetch)?),
+            BlockMaker::Thread => BlockSource::Thread(Helper::start(fetch)?),
         };
         Ok(NextBlocks { by, late: 0 })
     }
@@ -83,7 +83,7 @@ impl NextBlocks {
 
     /// Tells the thread, if any, to prepare this block now.
     pub fn ask(&mut self, number: u64) {
-        if let By::Thread(helper) = &mut self.by {
+        if let BlockSource::Thread(helper) = &mut self.by {
             helper.ask(number);
         }
     }
@@ -91,7 +91,9 @@ impl NextBlocks {
     /// Prepares one more block in this thread: the one after the ready ones, the first of which is
     /// `number`. False if it does not exist, if a thread prepares blocks, or if enough are ready.
     pub fn prepare(&mut self, number: u64) -> Result<bool, QueueError> {
-        let By::Caller { fetch, ready, used, prepares } = &mut self.by else { return Ok(false) };
+        let BlockSource::Caller { fetch, ready, used, prepares } = &mut self.by else {
+            return Ok(false);
+        };
         *prepares = true;
         used.clear();
         if ready.len() == AHEAD_BLOCKS_MAX {
@@ -106,7 +108,7 @@ impl NextBlocks {
     /// Takes the block with this number, or prepares it now.
     pub fn take(&mut self, number: u64) -> FetchResult {
         match &mut self.by {
-            By::Caller { fetch, ready, used, prepares } => {
+            BlockSource::Caller { fetch, ready, used, prepares } => {
                 let next = ready.pop_front().filter(|block| block.number() == number);
                 if next.is_some() {
                     return Ok(next);
@@ -118,18 +120,18 @@ impl NextBlocks {
                 self.late += 1;
                 fetch(number, number.saturating_sub(1))
             }
-            By::Thread(helper) => helper.take(number, &mut self.late),
+            BlockSource::Thread(helper) => helper.take(number, &mut self.late),
         }
     }
 
     /// Unmaps a block that was read or written to its end.
     pub fn give_back(&mut self, block: Block) {
         match &mut self.by {
-            By::Caller { used, prepares: true, .. } if used.len() < AHEAD_BLOCKS_MAX => {
+            BlockSource::Caller { used, prepares: true, .. } if used.len() < AHEAD_BLOCKS_MAX => {
                 used.push(block);
             }
-            By::Caller { .. } => drop(block),
-            By::Thread(helper) => helper.order(Order::GiveBack(block)),
+            BlockSource::Caller { .. } => drop(block),
+            BlockSource::Thread(helper) => helper.order(Order::GiveBack(block)),
         }
     }
 }

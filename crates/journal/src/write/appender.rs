@@ -71,7 +71,7 @@ struct Destination {
 }
 
 /// The parts of an appender.
-pub(crate) struct Parts {
+pub(crate) struct AppenderParts {
     pub producer: Producer,
     pub shared: Arc<WriterState>,
     pub options: Options,
@@ -85,8 +85,8 @@ impl Appender {
         Appender { next: 0, kept: None }
     }
 
-    pub(crate) fn new(parts: Parts) -> Appender {
-        let Parts { producer, shared, options, writer, next } = parts;
+    pub(crate) fn new(parts: AppenderParts) -> Appender {
+        let AppenderParts { producer, shared, options, writer, next } = parts;
         let kept = Destination {
             producer,
             shared,

@@ -23,7 +23,7 @@ use crate::read::inputs::LogEnd;
 use crate::read::replay::{self, ReplayedJournal};
 use crate::read::segment::Log;
 use crate::write::ahead::{Maker, SegmentMaker};
-use crate::write::appender::{Appender, MESSAGE_BYTES_MAX, Parts};
+use crate::write::appender::{Appender, AppenderParts, MESSAGE_BYTES_MAX};
 use crate::write::log::LogWriter;
 use crate::write::options::Options;
 use crate::write::renew::renew;
@@ -168,6 +168,6 @@ fn start(
     let writer = writer.map_err(failed.clone()("start a thread for"))?;
     match hear.recv() {
         Ok(Err(source)) => Err(failed("place or start the threads of")(source)),
-        _ => Ok(Appender::new(Parts { producer, shared, options, writer, next })),
+        _ => Ok(Appender::new(AppenderParts { producer, shared, options, writer, next })),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
-use crate::process::ipc::{Ends, MESSAGE, find_for};
+use crate::process::ipc::{IpcEnds, MESSAGE, find_for};
 use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::{Model, check_plain};
@@ -55,7 +55,7 @@ impl Measurement for Ipc {
         let why = "only tickpath's own client can be two processes";
         require(processes == 1 || is_own, &key, processes, why)?;
         if is_own {
-            let found = find_for(&subject.backend, Ends::of(processes)[0]);
+            let found = find_for(&subject.backend, IpcEnds::of(processes)[0]);
             found.map_err(|error| OutOfRange { key: key_of(subject, "backend"), ..error })?;
         }
         Ok(())

@@ -25,7 +25,7 @@ pub struct ExchangePlan {
     /// Gateway threads that own the sockets; 0: the exchange thread does.
     pub gateways: usize,
     /// The program at this end.
-    pub end: End,
+    pub end: OtherEnd,
     /// The datagrams that it publishes, if any.
     pub feed: Option<PublishPlan>,
     /// The order flow of its own, or the schedule of raw ticks, if any.
@@ -35,7 +35,7 @@ pub struct ExchangePlan {
 /// The program at the other end of a subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum End {
+pub enum OtherEnd {
     /// The exchange.
     Exchange(Box<BookPlan>),
     /// The raw echo.
@@ -171,7 +171,12 @@ mod tests {
             inject: Inject { delay_us: 5, ..Inject::default() },
         };
         let group = Some("239.255.0.1:26400".to_owned());
-        for end in [End::Exchange(Box::new(book)), End::Echo, End::Bare, End::Datagrams] {
+        for end in [
+            OtherEnd::Exchange(Box::new(book)),
+            OtherEnd::Echo,
+            OtherEnd::Bare,
+            OtherEnd::Datagrams,
+        ] {
             let plan = ExchangePlan {
                 listen: "127.0.0.1:0".to_owned(),
                 backend: "spin".to_owned(),

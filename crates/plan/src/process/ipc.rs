@@ -55,7 +55,7 @@ pub struct IpcPlan {
     pub samples: String,
     /// Which ends this process has.
     #[serde(default)]
-    pub ends: Ends,
+    pub ends: IpcEnds,
     /// The clock to stamp by, where two processes must have the same; without, the client
     /// calibrates one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct IpcPlan {
 /// Which ends of a structure a process has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ends {
+pub enum IpcEnds {
     /// Both, in two threads.
     #[default]
     Both,
@@ -75,23 +75,23 @@ pub enum Ends {
     Consumer,
 }
 
-impl Ends {
+impl IpcEnds {
     /// The ends of each of that many processes, in the order in which they start.
-    pub fn of(processes: usize) -> &'static [Ends] {
+    pub fn of(processes: usize) -> &'static [IpcEnds] {
         match processes {
-            2 => &[Ends::Producer, Ends::Consumer],
-            _ => &[Ends::Both],
+            2 => &[IpcEnds::Producer, IpcEnds::Consumer],
+            _ => &[IpcEnds::Both],
         }
     }
 
     /// Whether the process sends.
     pub fn sends(self) -> bool {
-        self != Ends::Consumer
+        self != IpcEnds::Consumer
     }
 
     /// Whether the process receives.
     pub fn receives(self) -> bool {
-        self != Ends::Producer
+        self != IpcEnds::Producer
     }
 }
 
@@ -160,9 +160,9 @@ pub fn find(name: &str) -> Result<Structure, OutOfRange> {
 ///
 /// # Errors
 /// If there is none of that name, or its ends can't be in two processes.
-pub fn find_for(name: &str, ends: Ends) -> Result<Structure, OutOfRange> {
+pub fn find_for(name: &str, ends: IpcEnds) -> Result<Structure, OutOfRange> {
     let structure = find(name)?;
-    if ends == Ends::Both || structure.between_processes {
+    if ends == IpcEnds::Both || structure.between_processes {
         return Ok(structure);
     }
     let able = STRUCTURES.iter().filter(|one| one.between_processes).map(|one| one.name);

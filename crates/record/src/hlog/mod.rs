@@ -5,7 +5,7 @@ pub(crate) mod placing;
 pub mod slices;
 pub(crate) mod sparse;
 
-use crate::hlog::placing::Placing;
+use crate::hlog::placing::BlockTimes;
 use crate::hlog::sparse::{ENCODED_BYTES_MAX, Sum};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -37,10 +37,10 @@ impl std::error::Error for HlogError {}
 
 /// One interval of a log.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Line<'a> {
+pub(crate) struct LogLine<'a> {
     /// `subject.series.kind`; empty where the line has no tag.
     pub tag: &'a str,
-    /// Its start in seconds, as written: [`Placing`] says since when.
+    /// Its start in seconds, as written: [`BlockTimes`] says since when.
     pub start: f64,
     /// Its duration, seconds.
     pub length: f64,
@@ -52,7 +52,7 @@ pub(crate) struct Line<'a> {
 ///
 /// # Errors
 /// If the line is malformed or incomplete.
-pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
+pub(crate) fn parse(line: &[u8]) -> Result<Option<LogLine<'_>>, String> {
     if line.starts_with(b"#") || line.starts_with(b"\"StartTimestamp\"") {
         return Ok(None);
     }
@@ -78,7 +78,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     };
     // The first interval may begin slightly before the base time.
     let (start, length) = (next(-SECONDS_MAX)?, next(0.0)?);
-    Ok(Some(Line { tag, start, length, encoded: &encoded[1..] }))
+    Ok(Some(LogLine { tag, start, length, encoded: &encoded[1..] }))
 }
 
 /// Tag and times of a line lie within this.
@@ -103,7 +103,7 @@ pub(crate) fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bo
 /// # Errors
 /// If there are none, or a line can't be read: it may be one of them.
 pub fn measured_part(mut log: impl BufRead, subject: &str) -> Result<(f64, f64), String> {
-    let mut placing = Placing::default();
+    let mut placing = BlockTimes::default();
     let mut part: Option<(f64, f64)> = None;
     let mut line = Vec::new();
     let mut take_next = || {

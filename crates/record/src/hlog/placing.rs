@@ -7,7 +7,7 @@
 //! | only `StartTime` | seconds after it, if more than a year before it; otherwise since 1970 |
 //! | neither | seconds since 1970 |
 
-use crate::hlog::Line;
+use crate::hlog::LogLine;
 
 /// Times further than this before `StartTime` are relative to it: the reference reader's rule, s.
 const ABSOLUTE_SINCE_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
@@ -18,7 +18,7 @@ const OTHERS: [&[u8]; 2] = [b"#[Histogram log format", b"\"StartTimestamp\""];
 
 /// The times of the block that is being read.
 #[derive(Debug, Default)]
-pub(crate) struct Placing {
+pub(crate) struct BlockTimes {
     start: Option<f64>,
     base: Option<f64>,
     /// The subject of its intervals; `None` before the first.
@@ -34,7 +34,7 @@ pub(crate) struct PlacedInterval {
     pub begins_block: bool,
 }
 
-impl Placing {
+impl BlockTimes {
     /// Takes a line that is no interval. A header after an interval begins the next block.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Placing {
             return Ok(());
         }
         if self.subject.is_some() {
-            *self = Placing::default();
+            *self = BlockTimes::default();
         }
         if let Some(text) = line.strip_prefix(START) {
             self.start = Some(seconds(text).ok_or("its StartTime is not a number")?);
@@ -57,12 +57,12 @@ impl Placing {
 
     /// Places an interval. One of another subject than the interval before it begins a block
     /// without a header.
-    pub(crate) fn interval(&mut self, line: &Line<'_>) -> PlacedInterval {
+    pub(crate) fn interval(&mut self, line: &LogLine<'_>) -> PlacedInterval {
         let subject = line.tag.rsplitn(3, '.').nth(2).unwrap_or_default();
         let begins_block = self.subject.as_deref() != Some(subject);
         if begins_block {
             if self.subject.is_some() {
-                *self = Placing::default();
+                *self = BlockTimes::default();
             }
             self.subject = Some(subject.to_owned());
         }
@@ -88,14 +88,14 @@ mod tests {
 
     /// Starts of the intervals of a log of headers and `subject start` lines.
     fn placed(log: &[&str]) -> Vec<f64> {
-        let mut placing = Placing::default();
+        let mut placing = BlockTimes::default();
         let mut starts = Vec::new();
         for line in log {
             match line.split_once(' ').filter(|_| !line.starts_with(['#', '"'])) {
                 Some((subject, start)) => {
                     let tag = format!("{subject}.order.service");
                     let start = start.parse().unwrap();
-                    let line = Line { tag: &tag, start, length: 1.0, encoded: b"" };
+                    let line = LogLine { tag: &tag, start, length: 1.0, encoded: b"" };
                     starts.push(placing.interval(&line).start);
                 }
                 None => placing.header(line.as_bytes()).unwrap(),
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_time_that_is_no_number_is_an_error() {
         for line in ["#[StartTime: soon]", "#[BaseTime:", "#[BaseTime: NaN (seconds)]"] {
-            assert!(Placing::default().header(line.as_bytes()).is_err(), "{line}");
+            assert!(BlockTimes::default().header(line.as_bytes()).is_err(), "{line}");
         }
     }
 }

@@ -22,7 +22,7 @@ fn warm_up_is_dropped_and_intervals_are_logged_and_added_up() {
     let mut log = Vec::new();
     drain.run("rust", &mut log, SystemTime::now(), 5_000, &|| ()).unwrap();
 
-    let lines: Vec<hlog::Line> = log
+    let lines: Vec<hlog::LogLine> = log
         .split_inclusive(|byte| *byte == b'\n')
         .filter_map(|line| hlog::parse(line).unwrap())
         .collect();

@@ -30,7 +30,7 @@ const MAY_DIFFER: &[&str] = &[
 
 /// One record to merge.
 #[derive(Clone)]
-pub struct Part {
+pub struct MergePart {
     /// Name of its directory, for messages.
     pub name: String,
     /// Its run.json.
@@ -88,7 +88,7 @@ fn incompatible<T>(why: String) -> Result<T, MergeError> {
 }
 
 /// All checks except [`no_run_twice`].
-pub(crate) fn check(parts: &[Part], void_parts: VoidParts) -> Result<(), MergeError> {
+pub(crate) fn check(parts: &[MergePart], void_parts: VoidParts) -> Result<(), MergeError> {
     let Some(first) = parts.first() else {
         return incompatible("there is no record to merge".to_owned());
     };
@@ -111,7 +111,7 @@ pub(crate) fn check(parts: &[Part], void_parts: VoidParts) -> Result<(), MergeEr
     Ok(())
 }
 
-fn valid(part: &Part) -> Result<(), MergeError> {
+fn valid(part: &MergePart) -> Result<(), MergeError> {
     let record = &part.record;
     if !record.is_void() && record.complete {
         return Ok(());
@@ -127,7 +127,7 @@ fn valid(part: &Part) -> Result<(), MergeError> {
     )))
 }
 
-fn same_kind(first: &Part, part: &Part) -> Result<(), MergeError> {
+fn same_kind(first: &MergePart, part: &MergePart) -> Result<(), MergeError> {
     let (ours, theirs) = (&first.record, &part.record);
     if ours.scenario != theirs.scenario {
         return incompatible(format!(
@@ -157,7 +157,7 @@ fn same_kind(first: &Part, part: &Part) -> Result<(), MergeError> {
     Ok(())
 }
 
-fn same_scenario(first: &Part, part: &Part) -> Result<(), MergeError> {
+fn same_scenario(first: &MergePart, part: &MergePart) -> Result<(), MergeError> {
     let mut changes = Vec::new();
     let (ours, theirs) = (what_counts(&first.record.resolved), what_counts(&part.record.resolved));
     crate::machine::collect_changes(String::new(), &ours, &theirs, &mut changes);
@@ -202,7 +202,7 @@ fn remove(value: &mut Value, path: &str) {
 
 /// Subjects, floors and their series must be in both. Rows of the machine's noise are exempt,
 /// because they are named after cores.
-fn same_subjects(first: &Part, part: &Part) -> Result<(), MergeError> {
+fn same_subjects(first: &MergePart, part: &MergePart) -> Result<(), MergeError> {
     for (ours, theirs) in [(first, part), (part, first)] {
         for subject in &ours.record.subjects {
             let Some(other) = theirs.record.subject(&subject.name) else {
@@ -220,8 +220,8 @@ fn same_subjects(first: &Part, part: &Part) -> Result<(), MergeError> {
 fn same_subject(
     subject: &Subject,
     other: &Subject,
-    ours: &Part,
-    theirs: &Part,
+    ours: &MergePart,
+    theirs: &MergePart,
 ) -> Result<(), MergeError> {
     let offered = |load: &crate::Load| {
         load.rate_per_second_offered.map_or("no rate".to_owned(), |rate| rate.to_string())
@@ -262,7 +262,7 @@ fn same_subject(
 }
 
 /// The record must have all of its logs, complete.
-fn has_its_logs(part: &Part) -> Result<(), MergeError> {
+fn has_its_logs(part: &MergePart) -> Result<(), MergeError> {
     let again = "a record is merged from its logs, and can't be without them all";
     if part.runs.len() != part.record.runs as usize {
         return incompatible(format!(
@@ -291,7 +291,7 @@ fn has_its_logs(part: &Part) -> Result<(), MergeError> {
 
 /// A run counts once, however often it was merged. Two sources are the same if they started at the
 /// same moment on the same machine and have a run in common, bucket by bucket.
-pub(crate) fn no_run_twice(parts: &[Part], sources: &[Source]) -> Result<(), MergeError> {
+pub(crate) fn no_run_twice(parts: &[MergePart], sources: &[Source]) -> Result<(), MergeError> {
     for (at, one) in sources.iter().enumerate() {
         let same_moment = |other: &&Source| {
             let (one, other) = (&one.origin, &other.origin);
@@ -314,7 +314,7 @@ pub(crate) fn no_run_twice(parts: &[Part], sources: &[Source]) -> Result<(), Mer
 }
 
 /// A warning about records that overlap in time: an exchange saw the sum of their rates.
-pub(super) fn at_the_same_time(parts: &[Part]) -> Option<String> {
+pub(super) fn at_the_same_time(parts: &[MergePart]) -> Option<String> {
     let mut spans: Vec<(u64, u64, &str)> = parts.iter().filter_map(span).collect();
     spans.sort_unstable();
     let pair = spans.windows(2).find(|pair| pair[1].0 < pair[0].1)?;
@@ -326,7 +326,7 @@ pub(super) fn at_the_same_time(parts: &[Part]) -> Option<String> {
 }
 
 /// Start of a part that was measured as one, and its earliest possible end.
-fn span(part: &Part) -> Option<(u64, u64, &str)> {
+fn span(part: &MergePart) -> Option<(u64, u64, &str)> {
     let record = &part.record;
     let started = calendar::seconds(&record.started).filter(|_| record.merged_from.is_empty())?;
     let seconds = |key: &str| record.resolved.get(key).and_then(Value::as_f64);

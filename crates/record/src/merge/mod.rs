@@ -17,9 +17,9 @@ pub mod pooling;
 use crate::hlog::Totals;
 use crate::machine::{self, Machine};
 use crate::merge::mergeable::Source;
-pub use crate::merge::mergeable::{MergeError, Part, RUNS_MAX, VoidParts};
+pub use crate::merge::mergeable::{MergeError, MergePart, RUNS_MAX, VoidParts};
 
-use crate::merge::pooling::Judging;
+use crate::merge::pooling::FigureJudge;
 use crate::pairing;
 use crate::tick::TracedTick;
 use crate::{
@@ -49,7 +49,7 @@ pub struct MergeResult {
 ///
 /// # Errors
 /// If they can't be one record: see [`MergeError`].
-pub fn merge(parts: &[Part], void_parts: VoidParts) -> Result<MergeResult, MergeError> {
+pub fn merge(parts: &[MergePart], void_parts: VoidParts) -> Result<MergeResult, MergeError> {
     mergeable::check(parts, void_parts)?;
     let sources = sources(parts)?;
     mergeable::no_run_twice(parts, &sources)?;
@@ -94,7 +94,7 @@ pub fn merge(parts: &[Part], void_parts: VoidParts) -> Result<MergeResult, Merge
 
 /// The sources of all runs, in order of start; a part that was itself merged is split into its
 /// sources.
-fn sources(parts: &[Part]) -> Result<Vec<Source>, MergeError> {
+fn sources(parts: &[MergePart]) -> Result<Vec<Source>, MergeError> {
     let mut sources = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         let mut origins = part.record.merged_from.clone();
@@ -126,7 +126,7 @@ fn sources(parts: &[Part]) -> Result<Vec<Source>, MergeError> {
 
 fn joined_subject(
     subject: &Subject,
-    parts: &[Part],
+    parts: &[MergePart],
     order: &[(usize, usize)],
     runs: &[&Totals],
 ) -> Subject {
@@ -163,7 +163,7 @@ fn joined_subject(
 /// them. Rows of the machine's noise are named after its cores.
 fn joined_series(
     subject: &Subject,
-    parts: &[Part],
+    parts: &[MergePart],
     order: &[(usize, usize)],
     runs: &[&Totals],
 ) -> Vec<Series> {
@@ -192,7 +192,7 @@ fn joined_series(
             |part| of(part, &one.name, one.kind).is_some_and(|one| !one.regimes.is_empty());
         (0..parts.len()).any(regimes)
     });
-    let judging = Judging { disturbed: &disturbed, moves: &moves, spread };
+    let judging = FigureJudge { disturbed: &disturbed, moves: &moves, spread };
     let mut series = pooling::series(&subject.name, runs, runs.len() as u32, &judging);
     series.retain(|one| one.kind == Kind::Noise || subject.series(&one.name, one.kind).is_some());
     for one in &mut series {
@@ -204,7 +204,7 @@ fn joined_series(
 
 /// The worst ticks of all parts, as many as each kept. None if the parts traced different
 /// intervals, or if a part with ticks kept none, because the worst of all are then unknown.
-fn traced(subject: &str, parts: &[Part], order: &[(usize, usize)]) -> Vec<TracedTick> {
+fn traced(subject: &str, parts: &[MergePart], order: &[(usize, usize)]) -> Vec<TracedTick> {
     let of = parts.iter().filter_map(|part| {
         let subject = part.record.subject(subject)?;
         let of = subject.traced.first().map(|traced| &traced.of);
@@ -247,7 +247,7 @@ fn joined_load(loads: &[(Load, f64)]) -> Load {
 
 /// A rule that is broken in any part is broken; one that could not be checked in any part was not
 /// checked.
-fn rules(parts: &[Part]) -> Vec<Rule> {
+fn rules(parts: &[MergePart]) -> Vec<Rule> {
     let all = || parts.iter().flat_map(|part| &part.record.rules);
     let mut names: Vec<&str> = Vec::new();
     for rule in all() {
@@ -271,7 +271,7 @@ fn rules(parts: &[Part]) -> Vec<Rule> {
     names.into_iter().map(joined).collect()
 }
 
-fn reasons(parts: &[Part]) -> Vec<String> {
+fn reasons(parts: &[MergePart]) -> Vec<String> {
     let reasons = parts.iter().flat_map(|part| {
         part.record.void_because.iter().map(|reason| (reason.as_str(), &*part.name))
     });
@@ -279,9 +279,9 @@ fn reasons(parts: &[Part]) -> Vec<String> {
 }
 
 /// Also for a part that was itself merged.
-fn unexplained(parts: &[Part]) -> Option<String> {
+fn unexplained(parts: &[MergePart]) -> Option<String> {
     let is_explained = |subject: &Subject| !subject.attribution.is_empty();
-    let loses = |part: &Part| {
+    let loses = |part: &MergePart| {
         part.record.subjects.iter().any(is_explained)
             || part.record.warnings.iter().any(|text| text == UNEXPLAINED)
     };
@@ -290,7 +290,7 @@ fn unexplained(parts: &[Part]) -> Option<String> {
 
 /// The warnings of the parts, except those about few runs and missing attribution, which depend on
 /// the whole.
-fn warnings_of(parts: &[Part]) -> Vec<String> {
+fn warnings_of(parts: &[MergePart]) -> Vec<String> {
     let warnings = parts.iter().flat_map(|part| {
         let few = pooling::too_few_runs(part.record.runs as usize);
         let others = part
@@ -329,16 +329,17 @@ fn names(names: &[&str]) -> String {
     }
 }
 
-fn forced(parts: &[Part]) -> Option<String> {
+fn forced(parts: &[MergePart]) -> Option<String> {
     let void = parts.iter().filter(|part| part.record.is_void());
     let void: Vec<&str> = void.map(|part| &*part.name).collect();
     (!void.is_empty()).then(|| format!("{}: void, but merged because of --force", names(&void)))
 }
 
-fn other_machines(first: &Part, parts: &[Part]) -> Option<String> {
-    let fixed = |part: &Part| part.machine.as_ref().map(|machine| machine.before.fixed.clone());
+fn other_machines(first: &MergePart, parts: &[MergePart]) -> Option<String> {
+    let fixed =
+        |part: &MergePart| part.machine.as_ref().map(|machine| machine.before.fixed.clone());
     let ours = fixed(first);
-    let others: Vec<&Part> = parts.iter().filter(|part| fixed(part) != ours).collect();
+    let others: Vec<&MergePart> = parts.iter().filter(|part| fixed(part) != ours).collect();
     let other = others.first()?;
     let difference = match (&ours, &fixed(other)) {
         (Some(ours), Some(theirs)) => {
@@ -360,8 +361,8 @@ fn other_machines(first: &Part, parts: &[Part]) -> Option<String> {
     ))
 }
 
-fn other_cores(first: &Part, parts: &[Part]) -> Option<String> {
-    let cores = |part: &Part| -> Vec<(String, Vec<usize>)> {
+fn other_cores(first: &MergePart, parts: &[MergePart]) -> Option<String> {
+    let cores = |part: &MergePart| -> Vec<(String, Vec<usize>)> {
         let subjects = part.record.subjects.iter();
         subjects.map(|subject| (subject.name.clone(), subject.cores.clone())).collect()
     };
@@ -376,7 +377,7 @@ fn other_cores(first: &Part, parts: &[Part]) -> Option<String> {
 }
 
 /// The sources of all clocks, with the largest cost of a reading.
-fn clock(parts: &[Part]) -> Clock {
+fn clock(parts: &[MergePart]) -> Clock {
     let mut sources: Vec<&str> = parts.iter().map(|part| &*part.record.clock.source).collect();
     sources.sort_unstable();
     sources.dedup();

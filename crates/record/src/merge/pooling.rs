@@ -19,7 +19,7 @@ pub fn series(
     subject: &str,
     runs: &[&Totals],
     runs_planned: u32,
-    judging: &Judging<'_>,
+    judging: &FigureJudge<'_>,
 ) -> Vec<Series> {
     let empty = clock::recorder::histogram();
     let mut by_series: BTreeMap<(String, Kind), Vec<&Histogram<u64>>> = BTreeMap::new();
@@ -61,7 +61,7 @@ pub fn series_of(tag: &str, subject: &str) -> Option<(String, Kind)> {
 }
 
 /// How to judge the figures of a subject's series.
-pub struct Judging<'a> {
+pub struct FigureJudge<'a> {
     /// The disturbed share of a series in the run with this index.
     pub disturbed: &'a dyn Fn(&str, Kind, usize) -> DisturbedShare,
     /// The direction in which disturbance may move a series' values.
@@ -70,9 +70,9 @@ pub struct Judging<'a> {
     pub spread: bool,
 }
 
-impl Judging<'static> {
+impl FigureJudge<'static> {
     /// For series that can't be disturbed.
-    pub const UNDISTURBED: Judging<'static> = Judging {
+    pub const UNDISTURBED: FigureJudge<'static> = FigureJudge {
         disturbed: &|_, _, _| DisturbedShare::NONE,
         moves: &|_, _| Moves::Up,
         spread: false,
@@ -84,7 +84,7 @@ fn pooled(
     kind: Kind,
     runs: &[&Histogram<u64>],
     runs_planned: u32,
-    judging: &Judging<'_>,
+    judging: &FigureJudge<'_>,
 ) -> Series {
     let mut all = clock::recorder::histogram();
     for run in runs {
@@ -278,7 +278,7 @@ mod tests {
         let mut runs: Vec<Totals> = (0..7).map(|at| run("a.order.service", 1_000 + at)).collect();
         runs[2] = run("a.cancel.service", 5);
         let runs: Vec<&Totals> = runs.iter().collect();
-        let series = series("a", &runs, 7, &Judging::UNDISTURBED);
+        let series = series("a", &runs, 7, &FigureJudge::UNDISTURBED);
         let p50 = |of: usize| -> Vec<Option<u64>> {
             series[of].per_run.iter().map(|run| run.p50).collect()
         };

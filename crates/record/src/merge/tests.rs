@@ -18,7 +18,7 @@ fn of(samples: &[u64]) -> Histogram<u64> {
 }
 
 /// A valid record of these runs' samples, as `tickpath run` writes it.
-fn part(name: &str, minute: u64, runs: &[Vec<u64>]) -> Part {
+fn part(name: &str, minute: u64, runs: &[Vec<u64>]) -> MergePart {
     let totals: Vec<Totals> =
         runs.iter().map(|samples| Totals::from([(TAG.to_owned(), of(samples))])).collect();
     let load = json!({"model": "open", "rate_per_second_offered": 1000.0, "sent": 10,
@@ -38,15 +38,15 @@ fn part(name: &str, minute: u64, runs: &[Vec<u64>]) -> Part {
     .unwrap();
     let all: Vec<&Totals> = totals.iter().collect();
     record.subjects[0].series =
-        pooling::series("rust", &all, runs.len() as u32, &pooling::Judging::UNDISTURBED);
-    Part { name: name.to_owned(), record, machine: Some(Machine::default()), runs: totals }
+        pooling::series("rust", &all, runs.len() as u32, &pooling::FigureJudge::UNDISTURBED);
+    MergePart { name: name.to_owned(), record, machine: Some(Machine::default()), runs: totals }
 }
 
-fn two() -> [Part; 2] {
+fn two() -> [MergePart; 2] {
     [part("a", 1, &[vec![10; 40], vec![12; 40]]), part("b", 9, &[vec![20; 60]])]
 }
 
-fn merged(parts: &[Part]) -> RunRecord {
+fn merged(parts: &[MergePart]) -> RunRecord {
     merge(parts, VoidParts::Reject).unwrap_or_else(|error| panic!("{error}")).record
 }
 
@@ -55,7 +55,7 @@ fn pooled(record: &RunRecord) -> Percentiles {
 }
 
 #[track_caller]
-fn rejects(change: impl FnOnce(&mut [Part; 2]), expected: Expect) {
+fn rejects(change: impl FnOnce(&mut [MergePart; 2]), expected: Expect) {
     let mut parts = two();
     change(&mut parts);
     let error = merge(&parts, VoidParts::Reject).err().expect("it was merged");
@@ -66,7 +66,7 @@ fn rejects(change: impl FnOnce(&mut [Part; 2]), expected: Expect) {
 /// Their p99.9 is 10 ms, and the mean of their p99.9 is 110 us.
 #[test]
 fn a_mean_of_percentiles_is_another_figure() {
-    let parts: Vec<Part> = (0..100)
+    let parts: Vec<MergePart> = (0..100)
         .map(|host| {
             let ns = if host == 0 { 10_000_000 } else { 10_000 };
             part(&format!("host-{host}"), host, &[vec![ns; 10_000]])
@@ -130,7 +130,7 @@ fn ticks_come_in_order_of_start_and_the_worst_of_all_are_kept() {
 /// leaves the attribution out and says so, after any number of merges.
 #[test]
 fn attributions_are_left_out_with_a_warning() {
-    let parts: Vec<Part> = (0..3)
+    let parts: Vec<MergePart> = (0..3)
         .map(|at| {
             let mut part = part(&at.to_string(), at, &[vec![10 + at; 40]]);
             let attribution = json!({"around": "p50", "of": "tick_to_ack", "kind": "response", "total_ns": 10,
@@ -142,8 +142,12 @@ fn attributions_are_left_out_with_a_warning() {
     let at_once = merged(&parts);
     let MergeResult { record, runs, .. } = merge(&parts[..2], VoidParts::Reject).unwrap();
     let totals = runs.iter().map(|(part, run)| parts[*part].runs[*run].clone()).collect();
-    let step =
-        Part { name: "step".to_owned(), record, machine: parts[0].machine.clone(), runs: totals };
+    let step = MergePart {
+        name: "step".to_owned(),
+        record,
+        machine: parts[0].machine.clone(),
+        runs: totals,
+    };
     let in_steps = merged(&[step, parts[2].clone()]);
     for record in [&at_once, &in_steps] {
         assert!(record.subjects[0].attribution.is_empty());
@@ -176,7 +180,7 @@ fn the_worst_of_some_are_not_said_to_be_the_worst_of_all() {
 
 #[test]
 fn six_records_of_one_run_have_an_interval() {
-    let parts: Vec<Part> =
+    let parts: Vec<MergePart> =
         (0..6).map(|at| part(&at.to_string(), at, &[vec![10 + at; 40]])).collect();
     let record = merged(&parts);
     let series = &record.subjects[0].series[0];
@@ -318,7 +322,7 @@ fn missing_incomplete_or_repeated_logs_are_rejected() {
     );
     let error = merge(&[], VoidParts::Reject).err().unwrap().to_string();
     assert_eq!(error, "there is no record to merge");
-    let many: Vec<Part> = (0..1001).map(|at| part("x", at, &[vec![]])).collect();
+    let many: Vec<MergePart> = (0..1001).map(|at| part("x", at, &[vec![]])).collect();
     let error = merge(&many, VoidParts::Reject).err().unwrap().to_string();
     assert!(error.contains("1001 runs") && error.contains("1 to 1000"), "{error}");
 }
@@ -329,7 +333,7 @@ fn a_run_that_is_merged_already_is_rejected() {
     let [a, b] = two();
     let MergeResult { record, machine, runs } = merge(&[a.clone(), b], VoidParts::Reject).unwrap();
     let totals = runs.iter().map(|(part, run)| two()[*part].runs[*run].clone()).collect();
-    let ab = Part { name: "ab".into(), record, machine: Some(machine), runs: totals };
+    let ab = MergePart { name: "ab".into(), record, machine: Some(machine), runs: totals };
     let error = merge(&[ab, a], VoidParts::Reject).err().unwrap().to_string();
     assert!(error.starts_with("ab and a both hold the runs"), "{error}");
 }
@@ -371,7 +375,7 @@ proptest! {
     /// order and number of merges.
     #[test]
     fn merged_figures_are_those_of_all_samples(records in some_runs(), turn in 0usize..5) {
-        let mut parts: Vec<Part> = records
+        let mut parts: Vec<MergePart> = records
             .iter()
             .enumerate()
             .map(|(at, runs)| part(&at.to_string(), at as u64, runs))
@@ -389,7 +393,7 @@ proptest! {
         let (first, rest) = parts.split_at(parts.len().div_ceil(2));
         let step = merge(first, VoidParts::Reject).unwrap();
         let totals = step.runs.iter().map(|(part, run)| first[*part].runs[*run].clone()).collect();
-        let mut again = vec![Part {
+        let mut again = vec![MergePart {
             name: "step".into(), record: step.record, machine: Some(step.machine), runs: totals,
         }];
         again.extend_from_slice(rest);

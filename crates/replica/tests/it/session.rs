@@ -3,7 +3,7 @@
 use engine::{Cancel, Command, EngineLimits, Input};
 use journal::{CONTENT_BYTES, Identity, LogName, Options};
 use proptest::prelude::*;
-use replica::admission::{Own, admit};
+use replica::admission::{FollowerLog, admit};
 use replica::frame::{Frame, FrameError, Frames, Hello};
 use replica::session::{AdmitError, Session, SessionError, Store, StoreError};
 use replica::term::Term;
@@ -21,7 +21,8 @@ struct Memory {
 impl Store for Memory {
     fn admit(&mut self, hello: &Hello) -> Result<u64, AdmitError> {
         self.durable = self.records.len();
-        let own = Own { log: Some(hello.log), terms: &self.terms, next: self.durable as u64 };
+        let own =
+            FollowerLog { log: Some(hello.log), terms: &self.terms, next: self.durable as u64 };
         admit(own, hello)?;
         self.terms.clone_from(&hello.terms);
         Ok(self.durable as u64)

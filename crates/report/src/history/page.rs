@@ -3,7 +3,7 @@
 use crate::history::table::{Trend, figure, letters_explained, trends, verdict};
 use crate::page;
 use crate::plot::axis::Axis;
-use crate::plot::{self, Dot, Line, Plot, Width};
+use crate::plot::{self, Dot, Plot, PlotLine, Width};
 use crate::text::number::{count, us};
 use crate::text::words;
 use clock::calendar::seconds;
@@ -104,8 +104,8 @@ fn lines(
     class: &str,
     value: fn(&Percentiles) -> Option<u64>,
 ) {
-    let mut joined = Line { class: class.to_owned(), ..Line::default() };
-    let mut hollow = Line { class: format!("{class} hollow"), ..Line::default() };
+    let mut joined = PlotLine { class: class.to_owned(), ..PlotLine::default() };
+    let mut hollow = PlotLine { class: format!("{class} hollow"), ..PlotLine::default() };
     for (summary, headline) in &trend.records {
         let moment = seconds(&summary.started);
         let (Some(moment), Some(ns)) = (moment, value(&headline.series.pooled)) else { continue };
@@ -126,10 +126,10 @@ fn lines(
             hollow.dots.push(dot);
         }
         if let Some([low, high]) = headline.over_runs.get(name) {
-            plot.lines.push(Line {
+            plot.lines.push(PlotLine {
                 class: format!("{class} bar"),
                 points: vec![(x, *low as f64), (x, *high as f64)],
-                ..Line::default()
+                ..PlotLine::default()
             });
         }
     }

@@ -2,7 +2,7 @@
 //! its sample supports.
 
 use crate::plot::axis::Axis;
-use crate::plot::{Dot, Line, Plot, legend};
+use crate::plot::{Dot, Plot, PlotLine, legend};
 use crate::text::number::tick_ns;
 use crate::text::words::{is_measured, shown};
 use maud::{Markup, html};
@@ -58,16 +58,17 @@ fn linear((name, kind): &Panel, curves: &[Curve]) -> Option<Plot> {
         curve.pooled.iter().copied().filter(|(rank, _)| LINEAR.contains(rank)).collect()
     };
     let shown = curves.iter().filter(|curve| !curve.class.starts_with("noise"));
-    let lines: Vec<Line> = shown
-        .map(|curve| Line {
+    let lines: Vec<PlotLine> = shown
+        .map(|curve| PlotLine {
             class: curve.class.clone(),
             points: cut(curve),
             title: curve.name.clone(),
-            ..Line::default()
+            ..PlotLine::default()
         })
         .collect();
     let has = |floor: bool| {
-        let of = |line: &&Line| line.class.starts_with("floor") == floor && line.points.len() > 1;
+        let of =
+            |line: &&PlotLine| line.class.starts_with("floor") == floor && line.points.len() > 1;
         lines.iter().any(|line| of(&line))
     };
     if !(has(true) && has(false)) {
@@ -212,10 +213,10 @@ impl Bounds {
         let visible = |points: &[(f64, f64)]| from_the_axis(points, low_ns);
         for curve in curves {
             let class = format!("{} faint", curve.class);
-            plot.lines.extend(curve.runs.iter().map(|points| Line {
+            plot.lines.extend(curve.runs.iter().map(|points| PlotLine {
                 class: class.clone(),
                 points: visible(points),
-                ..Line::default()
+                ..PlotLine::default()
             }));
         }
         for curve in curves {
@@ -225,7 +226,7 @@ impl Bounds {
                 y: *ns as f64,
                 title: format!("{} {title} {percentile}: {}", curve.name, tick_ns(*ns as f64)),
             });
-            plot.lines.push(Line {
+            plot.lines.push(PlotLine {
                 class: curve.class.clone(),
                 points: visible(&curve.pooled),
                 dots: dots.collect(),

@@ -33,7 +33,7 @@ pub struct Dot {
 
 /// A curve. A point whose y is not a number interrupts it.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct PlotLine {
     /// CSS classes: a colour `c0`…`c7`, `floor` or `noise`, and `dash1`…`dash3` or `faint`.
     pub class: String,
     /// In the order in which they are joined.
@@ -77,7 +77,7 @@ pub struct Plot {
     /// Upwards.
     pub y: Axis,
     /// Drawn in this order, later ones over earlier ones.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlotLine>,
     /// Drawn below the lines.
     pub cells: Vec<Cell>,
     /// Drawn below the lines.
@@ -178,7 +178,7 @@ impl Plot {
         }
     }
 
-    fn line(&self, line: &Line) -> Markup {
+    fn line(&self, line: &PlotLine) -> Markup {
         let path = self.path(&line.points);
         html! {
             g class=(line.class) {
@@ -299,7 +299,7 @@ mod tests {
     fn a_gap_interrupts_a_curve() {
         let mut plot = plot();
         let points = vec![(0.0, 1e4), (1.0, 2e4), (2.0, f64::NAN), (3.0, 1e4), (4.0, 1e4)];
-        plot.lines.push(Line { class: "c0".to_owned(), points, ..Line::default() });
+        plot.lines.push(PlotLine { class: "c0".to_owned(), points, ..PlotLine::default() });
         let svg = plot.figure().into_string();
         let start = svg.find(r#"class="line" d=""#).unwrap();
         let path = svg[start + 16..].split('"').next().unwrap();

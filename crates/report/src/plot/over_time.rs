@@ -2,7 +2,7 @@
 //! where a run is long.
 
 use crate::plot::axis::Axis;
-use crate::plot::{Cell, HEAT_LEVELS, Line, Mark, Plot, Width, legend};
+use crate::plot::{Cell, HEAT_LEVELS, Mark, Plot, PlotLine, Width, legend};
 use crate::text::number::{count, plain};
 use crate::text::words::{is_measured, is_of_subscriber};
 use maud::{Markup, html};
@@ -140,7 +140,7 @@ fn lines(timeline: &Timeline, panel: &Panel<'_>) -> Plot {
     for ((class, name), value) in LINES.iter().zip(values).rev() {
         let points = points(timeline, panel.over_time, width, value);
         let (class, title) = ((*class).to_owned(), (*name).to_owned());
-        plot.lines.push(Line { class, points, title, ..Line::default() });
+        plot.lines.push(PlotLine { class, points, title, ..PlotLine::default() });
     }
     plot
 }

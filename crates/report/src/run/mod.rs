@@ -22,5 +22,5 @@ mod table;
 mod tick;
 
 pub(crate) use figures::percentile_name;
-pub use page::{Beside, draws_logs, record_page};
+pub use page::{RecordFiles, draws_logs, record_page};
 pub use table::table;

@@ -136,8 +136,9 @@ fn parts(stall: &Stall) -> String {
     match stall.parts.as_slice() {
         [one] => one.cause.clone(),
         parts => {
-            let part =
-                |part: &record::noise::Part| format!("{} {}", part.cause, latency(part.length_ns));
+            let part = |part: &record::noise::GapPart| {
+                format!("{} {}", part.cause, latency(part.length_ns))
+            };
             parts.iter().map(part).collect::<Vec<_>>().join(", ")
         }
     }

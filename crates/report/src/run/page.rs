@@ -15,7 +15,7 @@ use record::{Rule, RunRecord, Verdict};
 
 /// Files beside a record's run.json; for one that can't be read, the reason.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside<'a> {
+pub struct RecordFiles<'a> {
     /// The fingerprints of machine.json.
     pub machine: Result<&'a Machine, &'a str>,
     /// The logs of its runs.
@@ -23,7 +23,7 @@ pub struct Beside<'a> {
 }
 
 /// The page of `record`, with `json`, the text of its run.json, in it for programs.
-pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String {
+pub fn record_page(record: &RunRecord, json: &str, beside: RecordFiles<'_>) -> String {
     let body = html! {
         (headline(record, beside.machine.ok()))
         (damage(beside))
@@ -144,7 +144,7 @@ fn rules(title: &str, rules: &[&Rule]) -> Markup {
     }
 }
 
-fn damage(beside: Beside<'_>) -> Markup {
+fn damage(beside: RecordFiles<'_>) -> Markup {
     let lines = match beside.timeline {
         Ok(timeline) => timeline.damage.clone(),
         Err(why) => vec![format!(

@@ -2,7 +2,7 @@
 
 use crate::page::{embedded, frame};
 use crate::plot::axis::Axis;
-use crate::plot::{Dot, Line, Mark, Plot, Width, legend};
+use crate::plot::{Dot, Mark, Plot, PlotLine, Width, legend};
 use crate::run::context::command;
 use crate::sweep::table::{
     figures, has_floor, knee, measured, outcome, over_floor, series_name, state, why_void,
@@ -116,7 +116,7 @@ fn plot(sweep: &SweepRecord, name: &str) -> Plot {
     if let Some(limit) = limit {
         let ends = x.ticks.first().zip(x.ticks.last());
         let points = ends.map_or(Vec::new(), |(a, b)| vec![(a.at, limit), (b.at, limit)]);
-        lines.push(Line { class: BOUND.to_owned(), points, ..Line::default() });
+        lines.push(PlotLine { class: BOUND.to_owned(), points, ..PlotLine::default() });
     }
     let title = format!("{name}, {}", series_name(sweep));
     let mut plot = Plot::new(&title, x, Axis::latency("latency", low, high));
@@ -142,11 +142,12 @@ fn curve_lines(
     sweep: &SweepRecord,
     curve: &Curve,
     of: &dyn Fn(&Point) -> Option<Subject>,
-) -> Vec<Line> {
+) -> Vec<PlotLine> {
     let (class, kind, figure) = curve;
     let name = name_of(curve);
-    let mut valid = Line { class: (*class).to_owned(), title: name.clone(), ..Line::default() };
-    let mut all = Line { class: format!("{class} faint"), ..Line::default() };
+    let mut valid =
+        PlotLine { class: (*class).to_owned(), title: name.clone(), ..PlotLine::default() };
+    let mut all = PlotLine { class: format!("{class} faint"), ..PlotLine::default() };
     for point in &sweep.points {
         let offered = point.rate_per_second_offered;
         let subject = of(point);

@@ -83,7 +83,7 @@ fn a_record_without_it_has_no_word_of_it() {
 fn the_page_has_every_cause() {
     let record = record();
     let json = serde_json::to_string(&record).unwrap();
-    let beside = report::Beside { machine: Err("not here"), timeline: Err("not here") };
+    let beside = report::RecordFiles { machine: Err("not here"), timeline: Err("not here") };
     let page = report::record_page(&record, &json, beside);
     let body = page.split("<script").next().unwrap();
     for word in [

@@ -3,7 +3,7 @@
 use record::machine::Machine;
 use record::timeline::{Column, OverTime, Timeline};
 use record::{Kind, Percentiles, Rule, RunRecord, Series, Subject, Verdict};
-use report::{Beside, record_page};
+use report::{RecordFiles, record_page};
 
 fn series(name: &str, kind: Kind, p50: u64) -> Series {
     let pooled = Percentiles {
@@ -56,7 +56,7 @@ fn record() -> RunRecord {
 
 fn page(record: &RunRecord, timeline: Result<&Timeline, &str>) -> String {
     let json = serde_json::to_string(record).unwrap();
-    record_page(record, &json, Beside { machine: Ok(&Machine::default()), timeline })
+    record_page(record, &json, RecordFiles { machine: Ok(&Machine::default()), timeline })
 }
 
 fn in_order(page: &str, words: &[&str]) {

@@ -6,7 +6,7 @@ use record::tick::{
     Attribution, Audit, CoreLoss, INTERVALS, MarketMaking, POINTS, STAGES, Tick, TracedTick,
 };
 use record::{Kind, Load, Percentiles, RunRecord, Series, Subject};
-use report::{Beside, record_page};
+use report::{RecordFiles, record_page};
 
 fn series(name: &str, kind: Kind, p50: u64) -> Series {
     let pooled = Percentiles {
@@ -290,7 +290,8 @@ fn a_floor_shows_nothing_that_it_has_no_part_of() {
     let (ours, intervals) = (part(&told, "Stages of rust"), part(&told, "us "));
     assert!(ours.contains("\nrisk "), "{ours}");
     assert_eq!(intervals.matches("decision service").count(), 1, "{intervals}");
-    let page = record_page(&told, "{}", Beside { machine: Err("none"), timeline: Err("none") });
+    let page =
+        record_page(&told, "{}", RecordFiles { machine: Err("none"), timeline: Err("none") });
     assert!(page.contains("rust.decision.service") && !page.contains("floor.decision.service"));
 }
 
@@ -380,7 +381,8 @@ fn a_market_maker_is_told_run_by_run() {
 fn the_page_draws_both_bars_to_one_scale() {
     let record = record(|_| ());
     let json = serde_json::to_string(&record).unwrap();
-    let page = record_page(&record, &json, Beside { machine: Err("none"), timeline: Err("none") });
+    let page =
+        record_page(&record, &json, RecordFiles { machine: Err("none"), timeline: Err("none") });
     if let Some(path) = std::env::var_os("TICKPATH_PAGE") {
         std::fs::write(path, &page).unwrap();
     }

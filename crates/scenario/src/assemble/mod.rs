@@ -16,7 +16,7 @@ use plan::tables::ticks::Network;
 use record::directory::hlog;
 use record::hlog::Totals;
 use record::machine::{self, Machine};
-use record::merge::pooling::{self, Judging};
+use record::merge::pooling::{self, FigureJudge};
 use record::noise::Noise;
 use record::size_fit::SizeFit;
 use record::{self, Kind, LeftOutRun, Load, RunRecord, SCHEMA, Subject, Unavailable, Verdict};
@@ -32,7 +32,7 @@ mod advice;
 mod validity;
 
 /// The inputs of a record.
-pub(crate) struct Parts<'a> {
+pub(crate) struct RecordInputs<'a> {
     pub conduct: &'a Conduct,
     pub placed: &'a ScenarioCores,
     pub entrants: &'a [Entrant],
@@ -51,8 +51,8 @@ pub(crate) struct Parts<'a> {
 }
 
 /// Joins the parts into a record.
-pub(crate) fn record(parts: Parts) -> RunRecord {
-    let Parts { conduct, runs, clock, .. } = parts;
+pub(crate) fn record(parts: RecordInputs) -> RunRecord {
+    let RecordInputs { conduct, runs, clock, .. } = parts;
     let scenario = &conduct.scenario;
     let names: Vec<String> = parts.entrants.iter().map(|entrant| entrant.name.clone()).collect();
     let rules = validity::rules(&names, runs);
@@ -171,7 +171,12 @@ fn changes(machine: &Machine) -> Vec<String> {
     })
 }
 
-fn subject(entrant: &Entrant, parts: &Parts, spread: bool, warnings: &mut Vec<String>) -> Subject {
+fn subject(
+    entrant: &Entrant,
+    parts: &RecordInputs,
+    spread: bool,
+    warnings: &mut Vec<String>,
+) -> Subject {
     let (placed, runs) = (parts.placed, parts.runs);
     let told = attribution::explain(entrant, &parts.conduct.scenario, parts.path, runs);
     warnings.extend(told.warnings);
@@ -217,10 +222,10 @@ fn load(entrant: &Entrant, runs: &[Run], placed: &ScenarioCores) -> Load {
     load
 }
 
-fn hiccup_subject(parts: &Parts) -> Option<Subject> {
+fn hiccup_subject(parts: &RecordInputs) -> Option<Subject> {
     let runs: Vec<&Totals> = parts.runs.iter().map(|run| &run.totals).collect();
     let planned = parts.conduct.scenario.runs;
-    let series = pooling::series(hiccup::SUBJECT, &runs, planned, &Judging::UNDISTURBED);
+    let series = pooling::series(hiccup::SUBJECT, &runs, planned, &FigureJudge::UNDISTURBED);
     (!series.is_empty()).then(|| Subject {
         name: hiccup::SUBJECT.to_owned(),
         cores: parts.placed.cores(),

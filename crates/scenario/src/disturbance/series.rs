@@ -3,7 +3,7 @@
 use crate::conduct::{Conduct, Entrant};
 use crate::disturbance::{disturbed, moves};
 use crate::evidence::Run;
-use record::merge::pooling::{self, Judging};
+use record::merge::pooling::{self, FigureJudge};
 use record::{DisturbedShare, Kind, Series};
 
 /// Every series of `entrant` over `runs`, judged.
@@ -22,6 +22,6 @@ pub(crate) fn judged(
         }
     };
     let direction = |_: &str, kind: Kind| moves(conduct, entrant, kind);
-    let judging = Judging { disturbed: &share, moves: &direction, spread };
+    let judging = FigureJudge { disturbed: &share, moves: &direction, spread };
     pooling::series(&entrant.name, &totals, conduct.scenario.runs, &judging)
 }

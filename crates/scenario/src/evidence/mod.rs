@@ -9,7 +9,7 @@ pub(crate) mod taken;
 use self::idle::Idle;
 use self::moment::Moment;
 use self::seen::EntrantDisturbance;
-use self::taken::Taking;
+use self::taken::RunPreemptions;
 use crate::conduct::Entrant;
 use hdrhistogram::Histogram;
 use ipc_bench::judge::DisturbedShares;
@@ -73,7 +73,7 @@ pub(crate) struct Outcome {
     pub result: ClientResult,
     pub exchange: Option<ExchangeResult>,
     /// Threads and causes that took the cores of both ends, if traced.
-    pub taking: Option<Taking>,
+    pub taking: Option<RunPreemptions>,
     /// Disturbed shares that are known message by message.
     pub exact: BTreeMap<String, DisturbedShares>,
     /// The clock of the ticks' stamps and the kernel's, before and after, if known.
@@ -100,7 +100,7 @@ pub(crate) struct SubjectResult {
     /// Disturbance of its cores.
     pub seen: EntrantDisturbance,
     /// Threads and causes that took the cores of both ends, if traced.
-    pub taking: Option<Taking>,
+    pub taking: Option<RunPreemptions>,
 }
 
 /// One run: every subject and floor once.

@@ -23,7 +23,7 @@ const COMPUTES: [&str; 4] = ["normalise", "signal", "risk", "engine"];
 type Whose = (&'static str, usize);
 
 /// Watches both ends until it is finished.
-pub(crate) struct Watching {
+pub(crate) struct PreemptionWatch {
     whose: Vec<Whose>,
     watch: Result<Watch, String>,
     events: Events,
@@ -33,7 +33,7 @@ pub(crate) struct Watching {
 
 /// Threads and causes that took the cores during one run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Taking {
+pub(crate) struct RunPreemptions {
     /// Begin and end, ns on the clock of the stamps; the thread; the cause.
     spans: Vec<(u64, u64, Whose, String)>,
     /// Whether events of the kernel are included: only then is the remainder the host's.
@@ -42,14 +42,14 @@ pub(crate) struct Taking {
     pub missing: Option<String>,
 }
 
-impl Watching {
+impl PreemptionWatch {
     /// Watches the measuring thread of each process, the one that has run longest on its core. It
     /// has the length of the warm-up to appear.
     pub(crate) fn start(
         ends: &[(&'static str, Pid, Option<usize>)],
         clock: Clock,
         patience: Duration,
-    ) -> Watching {
+    ) -> PreemptionWatch {
         let found = |(name, pid, core): &(&'static str, Pid, Option<usize>)| {
             let core = (*core)?;
             Some(((*name, core), busiest_on(pid.as_raw_pid(), core)?))
@@ -71,15 +71,15 @@ impl Watching {
         let measured: Vec<(usize, i32)> =
             whose.iter().map(|(_, core)| *core).zip(threads).collect();
         let events = Events::start(&measured, clock);
-        Watching { whose, watch, events, clock, start: Moment::now(clock) }
+        PreemptionWatch { whose, watch, events, clock, start: Moment::now(clock) }
     }
 
-    pub(crate) fn finish(self) -> Taking {
-        let Watching { whose, watch, events, clock, start } = self;
+    pub(crate) fn finish(self) -> RunPreemptions {
+        let PreemptionWatch { whose, watch, events, clock, start } = self;
         let (happened, no_events) = events.finish();
         let watched = match watch {
             Ok(watch) => watch.finish(),
-            Err(why) => return Taking::unknown(why),
+            Err(why) => return RunPreemptions::unknown(why),
         };
         let end = Moment::now(clock);
         let span = |one: &Disturbance| {
@@ -101,13 +101,13 @@ impl Watching {
         let has_events = no_events.is_none();
         let no_events =
             no_events.map(|why| format!("interrupts and softirqs are not known: {why}"));
-        Taking { spans, has_events, missing: lost.or(no_events) }
+        RunPreemptions { spans, has_events, missing: lost.or(no_events) }
     }
 }
 
-impl Taking {
-    pub(crate) fn unknown(why: String) -> Taking {
-        Taking { spans: Vec::new(), has_events: false, missing: Some(why) }
+impl RunPreemptions {
+    pub(crate) fn unknown(why: String) -> RunPreemptions {
+        RunPreemptions { spans: Vec::new(), has_events: false, missing: Some(why) }
     }
 
     /// Adds to a tick what took a core during it.
@@ -172,7 +172,7 @@ mod tests {
     fn what_overlaps_a_tick_is_noted_with_it() {
         let span = |from, to| (from, to, ("trader", 1), "switched out".to_owned());
         let spans = vec![span(0, 900), span(950, 1_000), span(1_200, 1_300), span(1_501, 1_600)];
-        let taking = Taking { spans, has_events: false, missing: None };
+        let taking = RunPreemptions { spans, has_events: false, missing: None };
         let mut traced = TracedTick { begin_ns: 1_000, total_ns: 500, ..TracedTick::default() };
         taking.note(&mut traced);
         let noted: Vec<_> = traced.noise.iter().map(|one| (one.from_ns, one.length_ns)).collect();
@@ -190,7 +190,7 @@ mod tests {
             TracedTick { begin_ns: 1_000_000, total_ns: 201_000, stages, ..TracedTick::default() };
         let irq = (1_010_000, 1_050_000, ("trader", 1), "irq.virtio0".to_owned());
         let same = (1_020_000, 1_030_000, ("trader", 1), "switched out".to_owned());
-        let taking = Taking { spans: vec![irq, same], has_events: true, missing: None };
+        let taking = RunPreemptions { spans: vec![irq, same], has_events: true, missing: None };
         taking.note(&mut traced);
         let host: Vec<_> = traced.noise.iter().filter(|one| one.cause == "host").collect();
         assert_eq!(host.len(), 1, "{:?}", traced.noise);
@@ -213,7 +213,8 @@ mod tests {
         });
         hears.recv().unwrap();
         let own = Pid::from_raw(std::process::id() as i32).unwrap();
-        let watching = Watching::start(&[("trader", own, Some(core))], clock, Duration::ZERO);
+        let watching =
+            PreemptionWatch::start(&[("trader", own, Some(core))], clock, Duration::ZERO);
         let (from_ns, to_ns) = thread.join().unwrap();
         let taking = watching.finish();
         if let Some(why) = taking.missing {

@@ -7,7 +7,7 @@ use serde_json::Value;
 const COUNTS: [&str; 6] = ["sent", "received", "lost", "duplicated", "rejected", "unexpected"];
 
 /// Why a line is no result.
-pub(super) enum Unreadable {
+pub(super) enum ResultFault {
     /// It is something else.
     NoResult,
     /// A count is absent: what the error says.
@@ -15,14 +15,14 @@ pub(super) enum Unreadable {
 }
 
 /// Reads the result. One that is not complete may lack counts, since nothing is compared then.
-pub(super) fn read(line: &str) -> Result<ClientResult, Unreadable> {
-    let value: Value = serde_json::from_str(line).map_err(|_| Unreadable::NoResult)?;
+pub(super) fn read(line: &str) -> Result<ClientResult, ResultFault> {
+    let value: Value = serde_json::from_str(line).map_err(|_| ResultFault::NoResult)?;
     let result: ClientResult =
-        serde_json::from_value(value.clone()).map_err(|_| Unreadable::NoResult)?;
+        serde_json::from_value(value.clone()).map_err(|_| ResultFault::NoResult)?;
     let load = &value["load"];
     let lacking: Vec<&str> = COUNTS.into_iter().filter(|count| load[*count].is_null()).collect();
     if result.complete && !lacking.is_empty() {
-        return Err(Unreadable::Lacks(format!(
+        return Err(ResultFault::Lacks(format!(
             "its result has no load.{}: a complete result has the counts that clients/CONTRACT.md names",
             lacking.join(", load.")
         )));
@@ -37,8 +37,8 @@ mod tests {
     fn said(line: &str) -> String {
         match read(line) {
             Ok(result) => format!("{} lost", result.load.lost),
-            Err(Unreadable::NoResult) => "no result".to_owned(),
-            Err(Unreadable::Lacks(why)) => why,
+            Err(ResultFault::NoResult) => "no result".to_owned(),
+            Err(ResultFault::Lacks(why)) => why,
         }
     }
 

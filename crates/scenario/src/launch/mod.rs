@@ -15,7 +15,7 @@ mod zones;
 
 use crate::conduct::{Conduct, ConductError, Entrant, OPERATIONS_PER_SECOND_MIN};
 use crate::evidence::Outcome;
-use crate::launch::client_result::Unreadable;
+use crate::launch::client_result::ResultFault;
 use crate::launch::cluster::Cluster;
 use crate::launch::process::Interrupt;
 use crate::launch::process::Process;
@@ -26,7 +26,9 @@ use host::network::Networks;
 use noise::occupancy::Occupancy;
 use plan::Measure;
 use plan::backend::Queue;
-use plan::process::exchange::{BookPlan, End, ExchangePlan, FlowPlan, JournalPlan, PublishPlan};
+use plan::process::exchange::{
+    BookPlan, ExchangePlan, FlowPlan, JournalPlan, OtherEnd, PublishPlan,
+};
 use plan::tables::network::Protocol;
 use plan::tables::subject::Dialect;
 use plan::trust::Trust;
@@ -219,10 +221,10 @@ impl Launch<'_> {
             // The floor has them too: it is the path without the exchange's own work.
             gateways: spec.gateways as usize,
             end: match (self.conduct.has_echo(self.entrant), self.entrant.is_bare) {
-                _ if self.has_datagrams() => End::Datagrams,
-                (true, true) => End::Bare,
-                (true, false) => End::Echo,
-                (false, _) => End::Exchange(Box::new(self.book_plan(journal))),
+                _ if self.has_datagrams() => OtherEnd::Datagrams,
+                (true, true) => OtherEnd::Bare,
+                (true, false) => OtherEnd::Echo,
+                (false, _) => OtherEnd::Exchange(Box::new(self.book_plan(journal))),
             },
             feed,
             flow,
@@ -343,7 +345,7 @@ impl Launch<'_> {
                 }
                 Ok(result)
             }
-            Some(Err(Unreadable::Lacks(counts))) => Err(self.failed(counts)),
+            Some(Err(ResultFault::Lacks(counts))) => Err(self.failed(counts)),
             _ => Err(self.failed(format!("{status}: {}", stderr::said(&stderr)))),
         }
     }

@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// A process that has not written its first line yet.
-pub(super) struct Starting {
+pub(super) struct StartingProcess {
     process: Process,
     who: String,
     /// The file of its stderr.
     stderr: PathBuf,
 }
 
-impl Starting {
+impl StartingProcess {
     pub(super) fn pid(&self) -> Pid {
         self.process.pid()
     }
@@ -79,7 +79,7 @@ impl Launch<'_> {
         (who, suffix): (&str, &str),
         command: Command,
         input: &str,
-    ) -> Result<Starting, ConductError> {
+    ) -> Result<StartingProcess, ConductError> {
         let who = who.to_owned();
         let (stderr, file) = self.stderr(suffix)?;
         let start = || Process::start(command, input, file, EXCHANGE_PATIENCE);
@@ -90,7 +90,7 @@ impl Launch<'_> {
         match started {
             Ok(process) => {
                 self.occupancy.is_measured(process.pid());
-                Ok(Starting { process, who, stderr })
+                Ok(StartingProcess { process, who, stderr })
             }
             Err(error) => {
                 Err(ConductError::Process { who, why: format!("it can't be started: {error}") })
@@ -101,7 +101,7 @@ impl Launch<'_> {
     /// Waits for the first line of a process.
     pub(super) fn ready<R: DeserializeOwned>(
         &self,
-        Starting { mut process, who, stderr }: Starting,
+        StartingProcess { mut process, who, stderr }: StartingProcess,
     ) -> Result<(Process, R), ConductError> {
         self.interrupt.watch(&[process.pid()]);
         let line = process.line().unwrap_or_default();

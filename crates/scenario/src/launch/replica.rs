@@ -6,7 +6,7 @@ use crate::launch::process::Process;
 use crate::launch::zones::Losses;
 use crate::launch::{Launch, MarketData, Standby, cluster};
 use host::network::{Network, Networks};
-use plan::process::exchange::{End, ExchangePlan, FollowerPlan, JournalPlan, StandbyPlan};
+use plan::process::exchange::{ExchangePlan, FollowerPlan, JournalPlan, OtherEnd, StandbyPlan};
 use plan::tables::replica::{Failure, Replicate};
 use plan::tables::subject::Dialect;
 use record::BetweenZones;
@@ -178,7 +178,7 @@ impl Launch<'_> {
         let journal = JournalPlan { directory, follower: None, standby };
         let plan = self.exchange_plan(MarketData::default(), Some(journal));
         let mut plan = ExchangePlan { cores: Vec::new(), listen: listen.clone(), ..plan };
-        if let End::Exchange(book) = &mut plan.end {
+        if let OtherEnd::Exchange(book) = &mut plan.end {
             book.fix = self.standby_fix_plan(listen);
         }
         let (process, ready) =

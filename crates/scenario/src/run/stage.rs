@@ -2,7 +2,7 @@
 //! fresh exchange and a fresh client per subject, and the floors between them. This process sleeps
 //! while they measure.
 
-use crate::assemble::{self, Parts};
+use crate::assemble::{self, RecordInputs};
 use crate::conduct::{Conduct, ConductError, Entrant, entrants, record_failed};
 use crate::evidence::idle::Idle;
 use crate::evidence::{Run, lengths};
@@ -78,7 +78,7 @@ impl Conduct {
         let machine = site.machine();
         let mut warnings = site.placed.warnings.clone();
         warnings.extend(stderr::warnings(&site.path));
-        let mut record = assemble::record(Parts {
+        let mut record = assemble::record(RecordInputs {
             conduct: self,
             placed: &site.placed,
             entrants: &available,

@@ -1,6 +1,6 @@
 //! Treatments that are measured now, interleaved.
 
-use super::trials::{Able, able};
+use super::trials::{RunnableTreatments, able};
 use super::{CompareRequest, PAIRS_DEFAULT, blank, finish, status};
 use crate::cli::SCENARIO_DEFAULT;
 use crate::exit::NO_RESULT;
@@ -44,7 +44,7 @@ pub(super) fn interleaved(asked: &CompareRequest<'_>) -> anyhow::Result<u8> {
         Some(_) => able(readable, &path, &interrupt)?,
         None => readable,
     };
-    let Able { names, treatments, not_run } = able;
+    let RunnableTreatments { names, treatments, not_run } = able;
     let experiment = Experiment {
         treatments: &treatments.iter().collect::<Vec<_>>(),
         rounds,
@@ -100,7 +100,7 @@ fn warn_of_too_few(rounds: u32, candidates: usize) {
 
 /// Reads all treatments. With a margin, a candidate whose value its scenario does not allow, such
 /// as ticks over a backend that carries none, is one that can't run.
-fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Able> {
+fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<RunnableTreatments> {
     let CompareRequest { arguments, names, .. } = asked;
     let scenario = arguments.scenario.as_deref().unwrap_or(SCENARIO_DEFAULT);
     let project = Project::find()?;
@@ -115,7 +115,7 @@ fn treatments(asked: &CompareRequest<'_>) -> anyhow::Result<Able> {
         }
         Ok(treatment)
     };
-    let mut able = Able::default();
+    let mut able = RunnableTreatments::default();
     for (at, name) in names.iter().enumerate() {
         match read(name) {
             Ok(treatment) => able.add(name, treatment),

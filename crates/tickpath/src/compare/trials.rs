@@ -13,13 +13,13 @@ const SECONDS: f64 = 0.1;
 
 /// The treatments that can run, A first, and the others with their reasons.
 #[derive(Default)]
-pub(super) struct Able {
+pub(super) struct RunnableTreatments {
     pub names: Vec<String>,
     pub treatments: Vec<Treatment>,
     pub not_run: Vec<NotRun>,
 }
 
-impl Able {
+impl RunnableTreatments {
     pub(super) fn add(&mut self, name: &str, treatment: Treatment) {
         self.names.push(name.to_owned());
         self.treatments.push(treatment);
@@ -38,11 +38,12 @@ impl Able {
 /// # Errors
 /// If no candidate can run; then `directory`, which is empty, is removed.
 pub(super) fn able(
-    readable: Able,
+    readable: RunnableTreatments,
     directory: &Path,
     interrupt: &Interrupt,
-) -> anyhow::Result<Able> {
-    let mut able = Able { not_run: readable.not_run, ..Able::default() };
+) -> anyhow::Result<RunnableTreatments> {
+    let mut able =
+        RunnableTreatments { not_run: readable.not_run, ..RunnableTreatments::default() };
     let trials = directory.join("trials");
     for (name, treatment) in readable.names.iter().zip(readable.treatments) {
         // Without A there is no comparison: its first run says why.

@@ -21,12 +21,12 @@ pub(crate) struct Tally {
     results: u64,
     no_results: u64,
     failures: u64,
-    last: Option<Last>,
+    last: Option<LatestRecord>,
     gates: Vec<GateResult>,
 }
 
 /// The latest record.
-struct Last {
+struct LatestRecord {
     record: RunRecord,
     machine: String,
     wall_ms: u64,
@@ -78,7 +78,7 @@ impl Tally {
             false => self.no_results += 1,
         }
         self.gates = gates.to_vec();
-        self.last = Some(Last { record: record.clone(), machine, wall_ms });
+        self.last = Some(LatestRecord { record: record.clone(), machine, wall_ms });
     }
 
     /// All of it as metrics.

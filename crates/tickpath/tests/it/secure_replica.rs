@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
-use transport::tls::Pair;
+use transport::tls::CertificatePair;
 
 /// In the register of accounts, which is shipped.
 const ACCOUNT: &str = "an-account-that-nobody-else-may-read";
@@ -58,7 +58,7 @@ fn carry(mut from: TcpStream, mut to: TcpStream, kept: &Mutex<Vec<u8>>) {
 
 /// The certificate of that name for this host, and its key, as files.
 fn pair(place: &Path, name: &str) -> [String; 2] {
-    let made = Pair::self_signed(&["127.0.0.1".to_owned()]).unwrap();
+    let made = CertificatePair::self_signed(&["127.0.0.1".to_owned()]).unwrap();
     let [certificate, key] = ["pem", "key"].map(|kind| place.join(format!("{name}.{kind}")));
     std::fs::write(&certificate, made.certificate).unwrap();
     std::fs::write(&key, made.key).unwrap();

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use transport::tls::{Connector, Pair};
+use transport::tls::{CertificatePair, Connector};
 
 /// Certificate and key as files.
 struct Files {
@@ -24,7 +24,7 @@ impl Files {
     /// Another certificate in the same files.
     fn replace(&self, names: &[&str]) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let pair = Pair::self_signed(&names).unwrap();
+        let pair = CertificatePair::self_signed(&names).unwrap();
         std::fs::write(self.path("exchange.pem"), pair.certificate).unwrap();
         std::fs::write(self.path("exchange.key"), pair.key).unwrap();
     }
@@ -102,7 +102,7 @@ fn what_is_no_pair_is_said_before_anything_listens() {
         text(&done.stderr)
     };
     std::fs::write(files.path("text"), "no PEM").unwrap();
-    let other = Pair::self_signed(&["localhost".to_owned()]).unwrap();
+    let other = CertificatePair::self_signed(&["localhost".to_owned()]).unwrap();
     std::fs::write(files.path("other.key"), other.key).unwrap();
     let nowhere = words("nowhere", "exchange.key");
     assert!(nowhere.contains("cannot read") && nowhere.contains("nowhere"), "{nowhere}");

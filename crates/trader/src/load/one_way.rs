@@ -2,7 +2,7 @@
 
 use crate::load::patience::Directions;
 use crate::load::rows::{SERIES, SERIES_OF_REQUESTS};
-use between::ends::{After, Ends};
+use between::ends::{ClocksAfter, ClocksBefore};
 use between::offsets::Offsets;
 use between::ways::KernelTimes;
 use between::ways::Ways;
@@ -22,7 +22,7 @@ use std::net::UdpSocket;
 pub(crate) struct TwoClocks {
     /// On which its clock is asked for.
     flow: UdpSocket,
-    ends: Ends,
+    ends: ClocksBefore,
     shown: OneWay,
     recorder: Recorder,
     room: u64,
@@ -59,7 +59,7 @@ pub(crate) fn clocks(plan: &OrdersPlan) -> io::Result<(Option<Clock>, Option<Oth
         return Ok((Some(clock), None));
     }
     let flow = super::dialler::dial_datagrams(&plan.target)?;
-    let ends = Ends::ask(&flow, clock)?;
+    let ends = ClocksBefore::ask(&flow, clock)?;
     if let Some(shared) = ends.shared() {
         return Ok((Some(shared), None));
     }
@@ -97,7 +97,7 @@ impl TwoClocks {
     ) -> (HostClocks, Option<String>) {
         let TwoClocks { flow, ends, shown, recorder, room, .. } = self;
         let (step_ns, clocks) = (ends.step_ns(), ends.clocks());
-        let After { bridge, kernel_error_ns } = ends.after(&flow, ways.last_echo_ns());
+        let ClocksAfter { bridge, kernel_error_ns } = ends.after(&flow, ways.last_echo_ns());
         // A stamp from around a step of the wall clock is wrong by the step.
         let steady = stamped.filter(|stamped| stamped.clock_steps == 0);
         let errors_ns = [steady.map(|stamped| stamped.bound_ns), kernel_error_ns];

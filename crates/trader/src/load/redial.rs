@@ -8,7 +8,7 @@ use crate::load::dialler::{Dialler, accounts};
 use crate::load::error::TraderError;
 use crate::load::in_flight::{Order, Progress, Stamps};
 use crate::load::lane::UnsentMessage;
-use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Reply, Standing};
+use crate::load::session::{LoadMessage, OrderProtocol, OrderStanding, ReceivedReply, Reply};
 use plan::process::orders::OrdersPlan;
 use record::Outage;
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ impl Redial {
 }
 
 /// A lane's next connection, and what became of each order that was asked about.
-type JoinedLane = (Connection, HashMap<u64, Standing>);
+type JoinedLane = (Connection, HashMap<u64, OrderStanding>);
 
 impl<E: OrderProtocol> Desk<E> {
     /// Finds another exchange if this one was lost, and returns whether it was. Blocks meanwhile:
@@ -207,7 +207,7 @@ impl<E: OrderProtocol> Desk<E> {
     fn settle(
         &mut self,
         waiting: Vec<Order>,
-        standings: &HashMap<u64, Standing>,
+        standings: &HashMap<u64, OrderStanding>,
         now_ns: u64,
         outage: &mut Outage,
     ) {
@@ -229,20 +229,20 @@ impl<E: OrderProtocol> Desk<E> {
             let standing = standings.get(&order.number).copied().unwrap_or_default();
             let lane = order.account % self.lanes.len();
             let reply = match (message, standing) {
-                (LoadMessage::Cancel, Standing::Open) => {
+                (LoadMessage::Cancel, OrderStanding::Open) => {
                     outage.sent_again += 1;
                     self.send_again(lane, order.number);
                     continue;
                 }
-                (LoadMessage::Cancel, Standing::Ended) => {
+                (LoadMessage::Cancel, OrderStanding::Ended) => {
                     Reply::Ack(LoadMessage::Cancel, order.number)
                 }
                 // The order was answered before, so it has ended since then, most likely by this.
-                (LoadMessage::Cancel, Standing::Unknown) if !is_waiting(&order.order) => {
+                (LoadMessage::Cancel, OrderStanding::Unknown) if !is_waiting(&order.order) => {
                     Reply::Ack(LoadMessage::Cancel, order.number)
                 }
-                (LoadMessage::Cancel, Standing::Filled | Standing::Unknown)
-                | (LoadMessage::Order, Standing::Unknown) => Reply::Rejected(order.number),
+                (LoadMessage::Cancel, OrderStanding::Filled | OrderStanding::Unknown)
+                | (LoadMessage::Order, OrderStanding::Unknown) => Reply::Rejected(order.number),
                 (LoadMessage::Order, _) => Reply::Ack(LoadMessage::Order, order.number),
             };
             match reply {

@@ -42,7 +42,7 @@ fn messages_in_flight_are_settled_once() {
     assert_eq!((desk.unanswered(), desk.load.received), (12, 4));
 
     let waiting = desk.in_flight.written();
-    use Standing::{Ended, Filled, Open, Unknown};
+    use OrderStanding::{Ended, Filled, Open, Unknown};
     let standings = [Unknown, Open, Ended, Filled, Open, Unknown, Ended, Filled, Unknown];
     let mut outage = Outage::default();
     desk.settle(waiting, &(0..).zip(standings).collect(), 9000, &mut outage);

@@ -21,7 +21,7 @@ use crate::load::{bare, codec, one_way, ping_pong};
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
 use host::Scheduling;
-use host::measuring::{Measuring, Report, Reporter};
+use host::measuring::{MeasuringRun, Report, Reporter};
 use host::processor::ProcessorMeter;
 use host::ptp::CardReader;
 use plan::backend;
@@ -57,7 +57,7 @@ pub fn run(
         Report::Interval(interval) if plan.progress => teller.tell(interval),
         _ => {}
     };
-    let measuring = Measuring {
+    let measuring = MeasuringRun {
         subject: &plan.subject,
         hlog: &plan.hlog,
         core: plan.core,

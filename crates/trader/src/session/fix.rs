@@ -69,7 +69,7 @@ pub(crate) fn password(token: &str) -> Proof {
 }
 
 /// A connection and its session.
-pub(crate) struct Line<'a> {
+pub(crate) struct SessionConnection<'a> {
     pub(crate) session: &'a mut Session<MemoryStore>,
     pub(crate) inbound: &'a mut Inbound,
     pub(crate) stream: &'a mut dyn Blocking,
@@ -78,7 +78,7 @@ pub(crate) struct Line<'a> {
     pub(crate) patience: Duration,
 }
 
-impl Line<'_> {
+impl SessionConnection<'_> {
     /// Sends a Logon, and waits for the exchange's.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Line<'_> {
         let deadline = Deadline::after(self.patience);
         let mut logout = None;
         loop {
-            let Line { session, inbound, stream, times, .. } = self;
+            let SessionConnection { session, inbound, stream, times, .. } = self;
             let Some((message, _)) = inbound.take_by(whole).map_err(io::Error::other)? else {
                 match self.read(deadline)? {
                     0 => return Err(closed_at_logon(logout)),
@@ -143,7 +143,7 @@ impl Line<'_> {
         let failed = |why: String| io::Error::other(format!("{asked}: {why}"));
         let mut out = Vec::new();
         loop {
-            let Line { session, inbound, stream, times, .. } = self;
+            let SessionConnection { session, inbound, stream, times, .. } = self;
             let Some((message, _)) = inbound.take_by(whole).map_err(failed)? else {
                 match self.read(deadline) {
                     Ok(0) => return Err(failed("the exchange closed the connection".to_owned())),

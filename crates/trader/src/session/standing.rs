@@ -8,7 +8,7 @@ use wire::request::{OrderStatus, encode_order_status};
 
 /// The state of an order after an outage, as the exchange says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum OrderStanding {
     /// It is open.
     Open,
     /// All of it traded.
@@ -20,16 +20,16 @@ pub enum Standing {
     Unknown,
 }
 
-impl Standing {
+impl OrderStanding {
     /// As a reply to the question says; `None` for a reply to something else.
-    pub(crate) fn of(reply: &Reply<'_>) -> Option<Standing> {
+    pub(crate) fn of(reply: &Reply<'_>) -> Option<OrderStanding> {
         match reply {
-            Reply::Open(_) => Some(Standing::Open),
+            Reply::Open(_) => Some(OrderStanding::Open),
             Reply::Ended(ended) => Some(match ended.status {
-                DoneStatus::Filled => Standing::Filled,
-                _ => Standing::Ended,
+                DoneStatus::Filled => OrderStanding::Filled,
+                _ => OrderStanding::Ended,
             }),
-            Reply::Rejected(_) => Some(Standing::Unknown),
+            Reply::Rejected(_) => Some(OrderStanding::Unknown),
             _ => None,
         }
     }
@@ -40,13 +40,13 @@ pub(crate) fn ask(
     session: &mut WebSession,
     stream: &mut dyn Blocking,
     orders: &[OrderStatus<'_>],
-) -> io::Result<Vec<Standing>> {
+) -> io::Result<Vec<OrderStanding>> {
     for order in orders {
         session.send(stream, |out| encode_order_status(out, order))?;
     }
     let mut standings = Vec::new();
     while standings.len() < orders.len() {
-        let standing = |reply: &Reply<'_>, _: &[u8]| Standing::of(reply);
+        let standing = |reply: &Reply<'_>, _: &[u8]| OrderStanding::of(reply);
         standings.push(session.wait_for(stream, "ORDER_STATUS", standing)?);
     }
     Ok(standings)

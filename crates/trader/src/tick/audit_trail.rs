@@ -3,7 +3,7 @@
 use crate::session::codec::{ExecutionReport, OrderEvent};
 use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrder, OwnOrders};
-use crate::tick::followed::Kind;
+use crate::tick::followed::MarketDataKind;
 use crate::tick::stages::{DecidedTick, Decision};
 use audit::{Action, Auditor, Record, TickKind};
 use engine::Side;
@@ -36,10 +36,10 @@ impl AuditTrail {
         self.auditor.tell(&Record::Tick {
             number: tick.number,
             kind: match tick.kind {
-                Kind::Live | Kind::NotNow => TickKind::Live,
-                Kind::Replay => TickKind::Replay,
-                Kind::Snapshot => TickKind::Snapshot,
-                Kind::Heartbeat => TickKind::Heartbeat,
+                MarketDataKind::Live | MarketDataKind::NotNow => TickKind::Live,
+                MarketDataKind::Replay => TickKind::Replay,
+                MarketDataKind::Snapshot => TickKind::Snapshot,
+                MarketDataKind::Heartbeat => TickKind::Heartbeat,
             },
             messages: tick.messages,
             intended_ns: tick.intended_ns,

@@ -5,7 +5,7 @@
 use crate::load::error::TraderError;
 use crate::tick::counts::TickCounts;
 use crate::tick::followed_state::FollowedState;
-use crate::tick::result::{Receiving, ThreadResult};
+use crate::tick::result::{ReceiverCounts, ThreadResult};
 use crate::tick::samples::Samples;
 use clock::Clock;
 use plan::process::ticks::{RawPlan, TickPlan};
@@ -74,7 +74,7 @@ pub(crate) fn run(
         measured_from_ns: client.measured_from_ns,
         complete: failures.is_empty() && !stopped,
         failures,
-        receiving: Receiving::of(&mut receiver),
+        receiving: ReceiverCounts::of(&mut receiver),
         following: None,
         followed: FollowedState::Orders,
         market_making: None,

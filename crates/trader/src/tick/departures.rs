@@ -1,6 +1,6 @@
 //! Ticks that the exchange's kernel stamped on their way out: the segments of `network_in`.
 
-use crate::tick::series::Aside;
+use crate::tick::series::ExtraSeries;
 use clock::recorder::Series;
 use clock::time_base::one_way;
 use clock::utc::Time;
@@ -21,7 +21,7 @@ pub(crate) struct DepartedTicks {
 
 /// The segments that are shown.
 pub(crate) struct ShownSegments {
-    pub(crate) series: Aside,
+    pub(crate) series: ExtraSeries,
     /// Tag of the last one, if it lies between two clocks, and by how much its values may be off,
     /// ns.
     pub(crate) error_ns: Option<(String, u64)>,
@@ -82,7 +82,7 @@ impl DepartedTicks {
             |sample: &Sample| Some((sample.number, self.lengths(sample)?[..names.len()].to_vec()));
         let lengths = samples.iter().filter_map(of).collect();
         let series = names.iter().copied().map(series).collect();
-        ShownSegments { series: Aside { series, lengths }, error_ns }
+        ShownSegments { series: ExtraSeries { series, lengths }, error_ns }
     }
 
     /// By how much the last segment may be off, ns, or why it is left out; `None` where no datagram

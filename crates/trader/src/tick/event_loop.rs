@@ -16,9 +16,9 @@
 use crate::session::codec::Reply;
 use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrders, PendingRequest};
-use crate::tick::followed::Kind;
+use crate::tick::followed::MarketDataKind;
 use crate::tick::logic::TradingLogic;
-use crate::tick::parts::Parts;
+use crate::tick::parts::LoopParts;
 use crate::tick::phase::{Course, Step, View};
 use crate::tick::rehearsal::Rehearsal;
 use crate::tick::releases::{HeldTick, Releases};
@@ -51,7 +51,7 @@ pub(crate) struct TickLoop<M: TradingLogic, L: OrderSession> {
     pub(crate) stages: Stages<M, L>,
     /// Keeps the path warm; `None`: nothing does.
     rehearsal: Option<Rehearsal<M, L>>,
-    pub(crate) parts: Parts,
+    pub(crate) parts: LoopParts,
     pub(crate) datagram: Box<[u8]>,
     /// Datagrams since the last poll of the stream.
     datagrams: u32,
@@ -74,7 +74,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     pub(crate) fn new(
         stages: Stages<M, L>,
         rehearsal: Option<Rehearsal<M, L>>,
-        parts: Parts,
+        parts: LoopParts,
     ) -> TickLoop<M, L> {
         let course = Course::new(M::HAS_STAGES, parts.followed.clone());
         TickLoop {
@@ -131,7 +131,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         let published = self.stages.logic.publication(&self.datagram[..n]);
         let Some(published) = published else { return false };
         let is_measured = self.is_measured(published.intended_ns);
-        let Parts { releases, receiver, .. } = &mut self.parts;
+        let LoopParts { releases, receiver, .. } = &mut self.parts;
         if let Some(releases) = releases {
             releases.hold(n, published, receiver.kernel_ns(), is_measured);
         }
@@ -163,7 +163,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
         let stamped = if passed.encoded > 0 { self.parts.choose_stamped() } else { None };
         let written_ns = if passed.encoded > 0 { self.write() } else { 0 };
         let kernel_ns = self.parts.receiver.kernel_ns();
-        if self.intended_from_ns.is_none() && passed.tick.kind == Kind::Live {
+        if self.intended_from_ns.is_none() && passed.tick.kind == MarketDataKind::Live {
             self.find_exchanges_clock(passed.tick.published_ns, read_ns);
         }
         if passed.encoded > 0 {
@@ -205,7 +205,7 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     #[inline]
     fn write(&mut self) -> u64 {
         let Stages { outbox, counts, .. } = &mut self.stages;
-        let Parts { connection, samples, .. } = &mut self.parts;
+        let LoopParts { connection, samples, .. } = &mut self.parts;
         match connection.write(outbox, samples, &mut counts.last_sent_ns) {
             Ok(stamp_ns) => stamp_ns,
             Err(why) => {
@@ -219,13 +219,13 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
     fn after(&mut self, n: usize, passed: &DecidedTick, came: [u64; 2], written_ns: u64) {
         let tick = &passed.tick;
         self.course.heard_at_ns = came[1];
-        if tick.kind == Kind::Live && self.is_measured(tick.intended_ns) {
+        if tick.kind == MarketDataKind::Live && self.is_measured(tick.intended_ns) {
             let counts = &mut self.stages.counts;
             counts.datagrams += 1;
             counts.messages += u64::from(tick.messages);
             counts.datagram_bytes += tick.bytes as u64;
         }
-        if tick.kind == Kind::Live
+        if tick.kind == MarketDataKind::Live
             && let Some(addresses) = &mut self.parts.addresses
         {
             addresses.ticked(came[1]);

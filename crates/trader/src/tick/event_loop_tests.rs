@@ -39,7 +39,7 @@ fn bench() -> Bench {
     let receiver = receiver.into();
     let script = ScriptedStreams::default();
     let stages = Stages::new(clock, FloorLogic::new(1), RawSession::new(&RAW));
-    let parts = Parts {
+    let parts = LoopParts {
         is_shared: true,
         clock,
         receiver,

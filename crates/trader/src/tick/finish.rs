@@ -3,7 +3,7 @@
 use crate::tick::event_loop::TickLoop;
 use crate::tick::logic::TradingLogic;
 use crate::tick::phase::Course;
-use crate::tick::result::{Following, Receiving, ThreadResult};
+use crate::tick::result::{BookCounts, ReceiverCounts, ThreadResult};
 use crate::tick::session::OrderSession;
 use crate::tick::stages::Stages;
 use crate::tick::stamped_orders::StampedOrders;
@@ -13,7 +13,7 @@ use record::tick::MarketMaking;
 pub(crate) fn finish<M: TradingLogic, L: OrderSession>(
     ticks: TickLoop<M, L>,
     stopped: bool,
-    following: Option<Following>,
+    following: Option<BookCounts>,
     market_making: Option<MarketMaking>,
     memory_locked: bool,
 ) -> ThreadResult {
@@ -55,7 +55,7 @@ pub(crate) fn finish<M: TradingLogic, L: OrderSession>(
         measured_from_ns: course.measured_from_ns,
         complete,
         failures,
-        receiving: Receiving::of(&mut receiver),
+        receiving: ReceiverCounts::of(&mut receiver),
         following,
         followed: course.followed,
         market_making,
@@ -75,7 +75,7 @@ fn missing(
     failures: &[String],
     has_all: bool,
     course: &Course,
-    following: Option<&Following>,
+    following: Option<&BookCounts>,
 ) -> Option<String> {
     if !failures.is_empty() {
         return None;

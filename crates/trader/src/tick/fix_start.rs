@@ -5,7 +5,7 @@
 
 use crate::load::dialler::Dialler;
 use crate::load::error::TraderError;
-use crate::session::fix::{Line, Times, initiator, password};
+use crate::session::fix::{SessionConnection, Times, initiator, password};
 use crate::session::web::STEP_PATIENCE;
 use crate::tick::followed::fix::{FixBook, MD_ENTRY_TYPE, MD_REQ_ID, SYMBOL};
 use crate::tick::frames::FrameReceiver;
@@ -61,7 +61,7 @@ pub(crate) fn follow(
     let dictionary = Arc::new(Dictionary::tickpath());
     let mut fix = initiator(&format!("TICKS-{token}"), password(&token), dictionary);
     let (times, mut inbound) = (Times::new(clock), Inbound::default());
-    let mut line = Line {
+    let mut line = SessionConnection {
         session: &mut fix,
         inbound: &mut inbound,
         stream: &mut connection,
@@ -88,7 +88,10 @@ pub(crate) fn follow(
 }
 
 /// The value of a tick, and the size of a lot, by a SecurityList.
-fn units(line: &mut Line<'_>, symbol: &str) -> io::Result<Result<[Decimal; 2], String>> {
+fn units(
+    line: &mut SessionConnection<'_>,
+    symbol: &str,
+) -> io::Result<Result<[Decimal; 2], String>> {
     line.send("x", |body: &mut Body<'_>| {
         body.text(SECURITY_REQ_ID, ID).number(SECURITY_LIST_REQUEST_TYPE, 0).text(SYMBOL, symbol);
     })?;
@@ -112,7 +115,7 @@ fn listed(message: Message<'_>) -> Option<[Decimal; 2]> {
 
 /// Requests the book, and takes its snapshot.
 fn subscribe(
-    line: &mut Line<'_>,
+    line: &mut SessionConnection<'_>,
     symbol: &str,
     book: &mut FixBook,
 ) -> io::Result<Result<(), String>> {

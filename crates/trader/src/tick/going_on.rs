@@ -5,7 +5,7 @@
 //! See docs/decisions/037-a-flow-goes-on.md.
 
 use crate::load::addresses::search;
-use crate::session::standing::Standing;
+use crate::session::standing::OrderStanding;
 use crate::tick::addresses::Addresses;
 use crate::tick::event_loop::TickLoop;
 use crate::tick::logic::TradingLogic;
@@ -82,14 +82,14 @@ fn drop_datagrams<M: TradingLogic, L: OrderSession>(ticks: &mut TickLoop<M, L>) 
 fn settle<M: TradingLogic, L: OrderSession>(
     ticks: &mut TickLoop<M, L>,
     number: u64,
-    standing: Standing,
+    standing: OrderStanding,
     outage: &mut Outage,
 ) {
-    let accepted = standing != Standing::Unknown;
+    let accepted = standing != OrderStanding::Unknown;
     outage.unanswered += 1;
     *if accepted { &mut outage.accepted_late } else { &mut outage.rejected } += 1;
     let (orders, counts) = (&mut ticks.stages.orders, &mut ticks.stages.counts);
-    if standing == Standing::Filled {
+    if standing == OrderStanding::Filled {
         let order = orders.at(number);
         let (price_ticks, open_lots) = (order.price_ticks, order.open_lots);
         orders.filled(number, price_ticks, open_lots);
@@ -98,7 +98,7 @@ fn settle<M: TradingLogic, L: OrderSession>(
         counts.received += u64::from(order.measured);
         counts.rejected += u64::from(order.measured && !accepted);
     }
-    if matches!(standing, Standing::Ended | Standing::Filled) {
+    if matches!(standing, OrderStanding::Ended | OrderStanding::Filled) {
         orders.end(number);
     }
 }

@@ -5,7 +5,7 @@ use crate::risk::{Rejection, Risk};
 use crate::strategy::outcome::Outcome;
 use crate::strategy::own_orders::OwnOrders;
 use crate::strategy::{Market, OrderIntent, Strategy};
-use crate::tick::followed::{FollowedBook, Kind, Tick};
+use crate::tick::followed::{FollowedBook, MarketDataKind, Tick};
 use crate::tick::releases::Publication;
 use engine::depth::RestingOrder;
 use engine::{Quote, Side, Top};
@@ -208,7 +208,7 @@ impl<F: FollowedBook> TradingLogic for FeedLogic<F> {
     fn after(&mut self, datagram: &[u8], tick: &Tick, orders: &OwnOrders, read_ns: u64) {
         self.follower.afterwards();
         if let Some(outcome) = &mut self.outcome
-            && tick.kind == Kind::Live
+            && tick.kind == MarketDataKind::Live
             && let Some(book) = self.follower.book(self.instrument)
         {
             outcome.tick(datagram, book, orders, tick.intended_ns, read_ns);
@@ -237,7 +237,7 @@ impl TradingLogic for FloorLogic {
     fn normalise(&mut self, datagram: &[u8]) -> Option<Tick> {
         let ticker::Tick { number, intended_ns, published_ns } = ticker::Tick::decode(datagram)?;
         self.came += 1;
-        let (messages, bytes, kind) = (1, datagram.len(), Kind::Live);
+        let (messages, bytes, kind) = (1, datagram.len(), MarketDataKind::Live);
         let acknowledged_ns = 0;
         Some(Tick { number, messages, bytes, kind, intended_ns, acknowledged_ns, published_ns })
     }

@@ -20,7 +20,7 @@ use wire::reply::Stamps;
 const TICKS_AFTER_END_MAX: u32 = 1024;
 
 /// The parts of the loop.
-pub(crate) struct Parts {
+pub(crate) struct LoopParts {
     pub(crate) clock: Clock,
     /// The exchange stamps with the same clock.
     pub(crate) is_shared: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Parts {
     pub(crate) addresses: Option<Box<Addresses>>,
 }
 
-impl Parts {
+impl LoopParts {
     /// The sample of the order that is about to leave, if the kernel shall stamp it.
     #[inline]
     pub(crate) fn choose_stamped(&mut self) -> Option<u32> {
@@ -57,7 +57,7 @@ impl Parts {
     /// Waits for the stamps of an order that left in one piece and has a sample.
     #[inline]
     pub(crate) fn expect_stamps(&mut self, place: Option<u32>, is_whole: bool) {
-        let Parts { stamped: Some(stamped), samples, .. } = self else { return };
+        let LoopParts { stamped: Some(stamped), samples, .. } = self else { return };
         if let Some(place) = place.filter(|place| is_whole && samples.next_place() == place + 1) {
             stamped.left(place);
         }
@@ -72,7 +72,7 @@ impl Parts {
     /// Off the path, after the reply has its stamp.
     #[cold]
     pub(crate) fn take_stamps(&mut self, place: u32, ended_read: bool) {
-        let Parts { stamped, samples, connection, .. } = self;
+        let LoopParts { stamped, samples, connection, .. } = self;
         if let (Some(stamped), Some(sample)) = (stamped, samples.get(place)) {
             stamped.take(sample, connection.stamps(), ended_read);
         }

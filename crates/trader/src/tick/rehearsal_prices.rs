@@ -151,13 +151,13 @@ mod tests {
     use super::*;
     use crate::tick::followed::fix::FixBook;
     use crate::tick::followed::json::JsonBook;
-    use crate::tick::followed::{FollowedBook, Kind};
+    use crate::tick::followed::{FollowedBook, MarketDataKind};
     use counting::calls;
 
     /// Each is a whole tick, nothing is allocated for it, and a life leaves the book as it was.
     fn are_followed(mut book: impl FollowedBook, mut ticks: PriceTicks) {
         for message in ticks.opening() {
-            assert_eq!(book.take(&message).map(|tick| tick.kind), Some(Kind::Live));
+            assert_eq!(book.take(&message).map(|tick| tick.kind), Some(MarketDataKind::Live));
         }
         let before = book.hash();
         let mut spent = 0;
@@ -166,7 +166,10 @@ mod tests {
             let tick = book.take(ticks.next());
             // The book's memory may grow with its first prices.
             spent += if turn < 6 { 0 } else { calls() - calls_before };
-            assert_eq!(tick.map(|tick| (tick.kind, tick.messages)), Some((Kind::Live, 1)));
+            assert_eq!(
+                tick.map(|tick| (tick.kind, tick.messages)),
+                Some((MarketDataKind::Live, 1))
+            );
             assert_eq!(book.failure(), None);
             assert_eq!(book.hash() == before, turn % 3 == 2, "turn {turn}");
         }

@@ -4,7 +4,7 @@ use super::*;
 use crate::risk::{Profile, Risk};
 use crate::strategy::market_maker::MarketMaker;
 use crate::strategy::{Strategy, Trigger};
-use crate::tick::followed::Kind;
+use crate::tick::followed::MarketDataKind;
 use crate::tick::logic::FeedLogic;
 use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
@@ -75,7 +75,7 @@ fn a_life_leaves_the_book_as_it_was() {
     let before = book(&rehearsal);
     for step in 0..LIFE {
         let tick = rehearsal.stages.logic.normalise(rehearsal.ticks.next()).unwrap();
-        assert_eq!((tick.kind, tick.messages), (Kind::Live, 1), "step {step}");
+        assert_eq!((tick.kind, tick.messages), (MarketDataKind::Live, 1), "step {step}");
         assert_eq!(book(&rehearsal) == before, step == LIFE - 1, "step {step}");
     }
 }

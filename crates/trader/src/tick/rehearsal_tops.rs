@@ -74,7 +74,7 @@ impl MadeUpTicks for TopTicks {
 mod tests {
     use super::*;
     use crate::tick::followed::json_top::TopBook;
-    use crate::tick::followed::{FollowedBook, Kind};
+    use crate::tick::followed::{FollowedBook, MarketDataKind};
     use counting::calls;
 
     /// Each is a whole tick, nothing is allocated for it, and a life leaves the prices unchanged.
@@ -85,7 +85,7 @@ mod tests {
             let mut book = TopBook::new("BTC_USDT", units);
             let mut ticks = TopTicks::new("BTC_USDT", units, at_ticks);
             for message in ticks.opening() {
-                assert_eq!(book.take(&message).map(|tick| tick.kind), Some(Kind::Live));
+                assert_eq!(book.take(&message).map(|tick| tick.kind), Some(MarketDataKind::Live));
             }
             let before = book.book(0).unwrap().top();
             // A life has three messages and the opening is number 1, so turn 0 ends a life.
@@ -96,7 +96,10 @@ mod tests {
                 book.afterwards();
                 // The book's memory may grow with its first prices.
                 spent += if turn < 6 { 0 } else { calls() - calls_before };
-                assert_eq!(tick.map(|tick| (tick.kind, tick.messages)), Some((Kind::Live, 1)));
+                assert_eq!(
+                    tick.map(|tick| (tick.kind, tick.messages)),
+                    Some((MarketDataKind::Live, 1))
+                );
                 assert_eq!(book.failure(), None);
                 assert_eq!(book.book(0).unwrap().top() == before, turn % 3 == 0, "turn {turn}");
             }

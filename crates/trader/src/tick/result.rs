@@ -8,7 +8,7 @@ use crate::tick::counts::TickCounts;
 use crate::tick::departures::DepartedTicks;
 use crate::tick::followed_state::FollowedState;
 use crate::tick::receiver::TickReceiver;
-use crate::tick::series::{Aside, errors_ns, judge, withheld, write_log};
+use crate::tick::series::{ExtraSeries, errors_ns, judge, withheld, write_log};
 use crate::tick::stamped_orders::StampedResult;
 use audit::{LogResult, Windows};
 use clock::utc::Time;
@@ -34,8 +34,8 @@ pub(crate) struct ThreadResult {
     pub(crate) measured_from_ns: u64,
     pub(crate) complete: bool,
     pub(crate) failures: Vec<String>,
-    pub(crate) receiving: Receiving,
-    pub(crate) following: Option<Following>,
+    pub(crate) receiving: ReceiverCounts,
+    pub(crate) following: Option<BookCounts>,
     /// The part of the description that is about the trader's book.
     pub(crate) followed: FollowedState,
     pub(crate) market_making: Option<MarketMaking>,
@@ -50,7 +50,7 @@ pub(crate) struct ThreadResult {
 }
 
 /// The socket's counts.
-pub(crate) struct Receiving {
+pub(crate) struct ReceiverCounts {
     pub(crate) dropped: u64,
     pub(crate) cut: u64,
     /// `None`: below the kernel, and of a stream.
@@ -60,12 +60,12 @@ pub(crate) struct Receiving {
     pub(crate) wall_steps: u64,
 }
 
-impl Receiving {
-    pub(crate) fn of(receiver: &mut TickReceiver) -> Receiving {
+impl ReceiverCounts {
+    pub(crate) fn of(receiver: &mut TickReceiver) -> ReceiverCounts {
         // So that stamps since the last reading are within the bound too.
         receiver.look_after();
         let datagrams = receiver.datagrams();
-        Receiving {
+        ReceiverCounts {
             dropped: datagrams.map_or(0, |it| it.dropped()),
             cut: datagrams.map_or(0, |it| it.cut()),
             buffer_bytes: datagrams
@@ -79,7 +79,7 @@ impl Receiving {
 }
 
 /// The book's counts.
-pub(crate) struct Following {
+pub(crate) struct BookCounts {
     pub(crate) counts: feed::Counts,
     /// Before the first tick.
     pub(crate) before: feed::Counts,
@@ -177,19 +177,21 @@ pub(crate) fn assemble(
 fn stamped_of(
     samples: &[Sample],
     stamped: Option<StampedResult>,
-) -> (Option<KernelStamped>, Aside) {
-    let Some(StampedResult { counts, orders }) = stamped else { return (None, Aside::default()) };
+) -> (Option<KernelStamped>, ExtraSeries) {
+    let Some(StampedResult { counts, orders }) = stamped else {
+        return (None, ExtraSeries::default());
+    };
     let lengths: HashMap<u64, Vec<Option<u64>>> =
         orders.into_iter().map(|(number, order)| (number, order.lengths.to_vec())).collect();
     let messages = samples.iter().filter(|sample| lengths.contains_key(&sample.number)).count();
     let counts = KernelStamped { messages: messages as u64, ..counts };
-    (Some(counts), Aside { series: crate::stamped::series().collect(), lengths })
+    (Some(counts), ExtraSeries { series: crate::stamped::series().collect(), lengths })
 }
 
 fn write(
     plan: &TickPlan,
     log: Log,
-    (samples, asides): (&[Sample], &[Aside]),
+    (samples, asides): (&[Sample], &[ExtraSeries]),
     withheld: &BTreeMap<String, String>,
     (started, start_ns): (SystemTime, u64),
 ) -> Result<(), TraderError> {
@@ -228,8 +230,8 @@ fn tick(finished: &ThreadResult, time: Time) -> Tick {
     tick
 }
 
-fn followed(tick: &mut Tick, finished: &ThreadResult, following: &Following) {
-    let Following { counts, before, .. } = following;
+fn followed(tick: &mut Tick, finished: &ThreadResult, following: &BookCounts) {
+    let BookCounts { counts, before, .. } = following;
     tick.gaps = counts.gaps - before.gaps;
     tick.messages_replayed = counts.replayed - before.replayed;
     tick.snapshots = counts.snapshots;

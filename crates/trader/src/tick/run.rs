@@ -18,12 +18,12 @@ use crate::tick::json_start::ChannelBook;
 use crate::tick::link::{Link, receive_options};
 use crate::tick::logic::{FloorLogic, TradingLogic};
 use crate::tick::order_stream::OrderStream;
-use crate::tick::parts::Parts;
+use crate::tick::parts::LoopParts;
 use crate::tick::prepare::FollowedFeed;
 use crate::tick::receiver::TickReceiver;
 use crate::tick::rehearsal::Rehearsal;
 use crate::tick::releases::Releases;
-use crate::tick::result::{Following, ThreadResult};
+use crate::tick::result::{BookCounts, ThreadResult};
 use crate::tick::samples::Samples;
 use crate::tick::session::OrderSession;
 use crate::tick::session::exchange::ExchangeSession;
@@ -163,7 +163,7 @@ fn measure(
         let why = "several addresses need a backend over the kernel's sockets".to_owned();
         return Err(TraderError::Feed { target: plan.target.clone(), why });
     }
-    let mut own = Own {
+    let mut own = MeasuringThread {
         plan,
         addresses,
         stop,
@@ -208,7 +208,7 @@ fn measure(
 }
 
 /// The measuring thread's own state.
-struct Own<'a> {
+struct MeasuringThread<'a> {
     plan: &'a TickPlan,
     addresses: Option<Box<Addresses>>,
     stop: &'a AtomicBool,
@@ -221,7 +221,7 @@ struct Own<'a> {
     memory_locked: bool,
 }
 
-impl Own<'_> {
+impl MeasuringThread<'_> {
     /// Follows a channel of JSON and trades on it.
     fn trade_json<F: ChannelBook>(
         self,
@@ -252,7 +252,7 @@ impl Own<'_> {
             instrument,
             |Stages { logic, orders, .. }| {
                 let follower = &logic.follower;
-                let following = Following {
+                let following = BookCounts {
                     counts: follower.counts(),
                     before: logic.before,
                     book_hash: follower.hash(),
@@ -272,15 +272,24 @@ impl Own<'_> {
         stages: Stages<M, L>,
         rehearsal: Option<Rehearsal<M, L>>,
         instrument: u16,
-        told: impl FnOnce(&Stages<M, L>) -> (Option<Following>, Option<MarketMaking>),
+        told: impl FnOnce(&Stages<M, L>) -> (Option<BookCounts>, Option<MarketMaking>),
     ) -> Result<ThreadResult, TraderError> {
-        let Own { plan, addresses, stop, clock, is_shared, followed, audit, shown, memory_locked } =
-            self;
+        let MeasuringThread {
+            plan,
+            addresses,
+            stop,
+            clock,
+            is_shared,
+            followed,
+            audit,
+            shown,
+            memory_locked,
+        } = self;
         let (streams, stream) = link.into_streams(plan, &receiver)?;
         let stack = streams.stack();
         let samples = Samples::with_room(plan.samples_max);
         let spins = transport::backend(&plan.backend)?.row.spins;
-        let parts = Parts {
+        let parts = LoopParts {
             clock,
             is_shared,
             receiver,

@@ -174,7 +174,7 @@ fn median(samples: &[Sample], from: usize, to: usize) -> Option<u64> {
 
 /// Series of some samples that don't begin and end at their points.
 #[derive(Default)]
-pub(crate) struct Aside {
+pub(crate) struct ExtraSeries {
     pub(crate) series: Vec<Series>,
     /// The values of these by the number of a sample, ns.
     pub(crate) lengths: HashMap<u64, Vec<Option<u64>>>,
@@ -186,7 +186,7 @@ pub(crate) struct Aside {
 /// # Errors
 /// If the log can't be written.
 pub(crate) fn write_log(
-    (samples, asides): (&[Sample], &[Aside]),
+    (samples, asides): (&[Sample], &[ExtraSeries]),
     withheld: &BTreeMap<String, String>,
     subject: &str,
     log: &mut dyn Write,
@@ -196,7 +196,8 @@ pub(crate) fn write_log(
     let mut all = series();
     all.retain(|(series, ..)| !withheld.contains_key(&series.own_tag()));
     let mut names: Vec<Series> = all.iter().map(|(series, ..)| series.clone()).collect();
-    let asides: Vec<&Aside> = asides.iter().filter(|aside| !aside.lengths.is_empty()).collect();
+    let asides: Vec<&ExtraSeries> =
+        asides.iter().filter(|aside| !aside.lengths.is_empty()).collect();
     names.extend(asides.iter().flat_map(|aside| aside.series.iter().cloned()));
     let mut rest = samples;
     let mut begin_ns = start_ns;

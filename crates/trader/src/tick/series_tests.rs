@@ -253,11 +253,11 @@ fn the_last_interval_ends_with_its_last_sample() {
 #[test]
 fn what_some_samples_have_beside_their_stages_is_series() {
     let samples = [sample(), Sample { number: sample().number + 1, ..sample() }];
-    let of = |name: &'static str, lengths: Vec<Option<u64>>| Aside {
+    let of = |name: &'static str, lengths: Vec<Option<u64>>| ExtraSeries {
         series: vec![Series::new(name, Kind::Service), Series::new("empty", Kind::Service)],
         lengths: HashMap::from([(sample().number, lengths)]),
     };
-    let nothing = Aside { lengths: HashMap::new(), ..of("nothing", Vec::new()) };
+    let nothing = ExtraSeries { lengths: HashMap::new(), ..of("nothing", Vec::new()) };
     let asides = [nothing, of("one", vec![Some(7), None]), of("other", vec![Some(8), None])];
     let (mut log, none) = (Vec::new(), BTreeMap::new());
     write_log((&samples, &asides), &none, "t", &mut log, SystemTime::UNIX_EPOCH, 0).unwrap();

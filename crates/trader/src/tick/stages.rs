@@ -5,7 +5,7 @@ use crate::risk::Rejection;
 use crate::strategy::own_orders::{OwnOrders, PendingRequest};
 use crate::strategy::{INTENTS_MAX, OrderIntent};
 use crate::tick::counts::TickCounts;
-use crate::tick::followed::{Kind, Tick};
+use crate::tick::followed::{MarketDataKind, Tick};
 use crate::tick::logic::TradingLogic;
 use crate::tick::samples::Samples;
 use crate::tick::session::OrderSession;
@@ -90,7 +90,7 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
     pub(crate) fn pass(&mut self, datagram: &[u8], read_ns: u64) -> Option<DecidedTick> {
         let tick = self.logic.normalise(datagram)?;
         let normalised_ns = self.stamp(read_ns);
-        if tick.kind == Kind::Live && self.trades {
+        if tick.kind == MarketDataKind::Live && self.trades {
             self.logic.decide(&self.orders, &mut self.intents);
         }
         let mut passed =

@@ -41,4 +41,4 @@ pub use receive::ReceivedBytes;
 pub use round_trip::{RETRANSMIT_NS_MAX, RETRANSMIT_NS_MIN};
 pub use send::WINDOW_DATAGRAMS;
 pub use socket::bind;
-pub use table::{Heard, LINGER_NS, PEERS_MAX, SharedCounts, Table, TableCounts};
+pub use table::{DatagramMeaning, LINGER_NS, PEERS_MAX, SharedCounts, Table, TableCounts};

@@ -2,8 +2,8 @@
 //! Proptest and the fuzz target `acked` hold both.
 
 use super::{
-    DATAGRAM_BYTES_MAX, Datagram, DatagramKind, Dial, DialStep, HEADER_BYTES, Header, Heard,
-    PAYLOAD_BYTES_MAX, Peer, ReceivedBytes, Table, WINDOW_DATAGRAMS,
+    DATAGRAM_BYTES_MAX, Datagram, DatagramKind, DatagramMeaning, Dial, DialStep, HEADER_BYTES,
+    Header, PAYLOAD_BYTES_MAX, Peer, ReceivedBytes, Table, WINDOW_DATAGRAMS,
 };
 use std::net::SocketAddr;
 
@@ -32,7 +32,7 @@ pub fn strangers(data: &[u8]) {
         let heard = table.receive(&question, address(1), NOW_NS, &mut |out, _| {
             answer = out.to_vec();
         });
-        if let Heard::New(new) = heard {
+        if let DatagramMeaning::New(new) = heard {
             place = Some(new);
         }
         if matches!(dial.receive(Some(&answer), NOW_NS), DialStep::Connected(_)) {
@@ -49,7 +49,7 @@ pub fn strangers(data: &[u8]) {
                 assert_eq!(to, from);
                 answered += out.len();
             });
-            assert_eq!(heard, Heard::Nothing);
+            assert_eq!(heard, DatagramMeaning::Nothing);
             assert!(answered <= bytes.len(), "{answered} bytes answer {}", bytes.len());
         }
     }

@@ -4,7 +4,7 @@ use crate::acked::datagram::DATAGRAM_BYTES_MAX;
 use crate::acked::dial::{Dial, DialStep};
 use crate::acked::receive::ReceivedBytes;
 use crate::acked::socket::Socket;
-use crate::acked::table::{Heard, PEERS_MAX, SharedCounts, Table};
+use crate::acked::table::{DatagramMeaning, PEERS_MAX, SharedCounts, Table};
 use crate::connection::Connection;
 use crate::cookie::random_number;
 use crate::lanes::{Lane, Lanes};
@@ -94,13 +94,13 @@ impl AckedStreams {
         let AckedStreams { socket, table, inbox, .. } = self;
         let heard = table.receive(&inbox[..n], from, now_ns, &mut |out, to| socket.send(out, to));
         match heard {
-            Heard::Nothing => false,
-            Heard::New(place) => {
+            DatagramMeaning::Nothing => false,
+            DatagramMeaning::New(place) => {
                 self.incoming.push(place);
                 self.due_ns = now_ns;
                 true
             }
-            Heard::Peer(place) => {
+            DatagramMeaning::Peer(place) => {
                 let Some((peer, _)) = self.table.peer(place) else { return false };
                 self.due_ns = self.due_ns.min(peer.due_ns());
                 let has_news = peer.is_readable() || peer.end().is_some();

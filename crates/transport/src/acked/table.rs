@@ -20,7 +20,7 @@ const _: () = assert!(PEERS_MAX <= 1 << PLACE_BITS);
 
 /// The meaning of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum DatagramMeaning {
     /// Nothing to the caller.
     Nothing,
     /// There is a new peer in this place.
@@ -115,7 +115,7 @@ impl Table {
         from: SocketAddr,
         now_ns: u64,
         send: &mut impl FnMut(&[u8], SocketAddr),
-    ) -> Heard {
+    ) -> DatagramMeaning {
         match Datagram::decode(bytes) {
             Some(Datagram::Connection(header, payload)) => {
                 let place = self.place_of(header.connection);
@@ -124,17 +124,17 @@ impl Table {
                     .filter(|known| known.address == from)
                 else {
                     self.counts.strangers += 1;
-                    return Heard::Nothing;
+                    return DatagramMeaning::Nothing;
                 };
                 if !known.peer.receive(&header, payload, now_ns, &mut |out| send(out, from)) {
                     self.counts.malformed += 1;
                 }
-                place.map_or(Heard::Nothing, Heard::Peer)
+                place.map_or(DatagramMeaning::Nothing, DatagramMeaning::Peer)
             }
             Some(Datagram::Handshake(message)) => self.greet(&message, from, now_ns, send),
             None => {
                 self.counts.malformed += 1;
-                Heard::Nothing
+                DatagramMeaning::Nothing
             }
         }
     }
@@ -229,12 +229,12 @@ impl Table {
         from: SocketAddr,
         now_ns: u64,
         send: &mut impl FnMut(&[u8], SocketAddr),
-    ) -> Heard {
-        let Some(challenges) = &mut self.challenges else { return Heard::Nothing };
+    ) -> DatagramMeaning {
+        let Some(challenges) = &mut self.challenges else { return DatagramMeaning::Nothing };
         if from.port() == 0 || !matches!(message.kind, DatagramKind::Hello | DatagramKind::Connect)
         {
             self.counts.malformed += 1;
-            return Heard::Nothing;
+            return DatagramMeaning::Nothing;
         }
         let is_confirmed = message.kind == DatagramKind::Connect
             && challenges.is_good(&message.cookie, from, now_ns);
@@ -248,7 +248,7 @@ impl Table {
                 }
                 None => self.counts.unchallenged += 1,
             }
-            return Heard::Nothing;
+            return DatagramMeaning::Nothing;
         }
         self.admit(message.token, from, now_ns, send)
     }
@@ -260,24 +260,24 @@ impl Table {
         from: SocketAddr,
         now_ns: u64,
         send: &mut impl FnMut(&[u8], SocketAddr),
-    ) -> Heard {
+    ) -> DatagramMeaning {
         let is_its = |place: &PeerEntry| place.address == from && place.token == token;
         // The answer was lost, or the question came twice.
         if let Some(known) = self.places.iter().flatten().find(|place| is_its(place)) {
             send(&accepted(token, known.peer.connection()), from);
-            return Heard::Nothing;
+            return DatagramMeaning::Nothing;
         }
         let (Some(place), Ok(random)) = (self.free_place(), random_number()) else {
             self.counts.full += 1;
             send(&Handshake::new(DatagramKind::Full, token, Cookie::default()).encode(), from);
-            return Heard::Nothing;
+            return DatagramMeaning::Nothing;
         };
         let connection = ((random >> PLACE_BITS) << PLACE_BITS) | place as u64;
         let peer = Peer::new(connection, now_ns);
         self.places[place] = Some(PeerEntry { peer, address: from, token, lingers_until_ns: None });
         self.counts.accepted += 1;
         send(&accepted(token, connection), from);
-        Heard::New(place)
+        DatagramMeaning::New(place)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::forward::dial::dial;
 use crate::forward::pair::{Pair, Side};
-use crate::forward::{Counts, Limits, Target, Unreachable};
+use crate::forward::{Counts, Limits, Target, UnreachableExchange};
 use crate::streams::{RECEIVED_AHEAD_BYTES_MAX, StreamId, StreamRead, Streams, Write};
 use clock::Clock;
 use std::io;
@@ -15,7 +15,7 @@ pub(super) struct Forwarder<'a> {
     exchange: Target<'a>,
     limits: Limits,
     clock: Clock,
-    report: &'a mut dyn FnMut(Unreachable),
+    report: &'a mut dyn FnMut(UnreachableExchange),
     pub counts: Counts,
     pairs: Vec<Pair>,
     /// Places in `pairs` without a pair.
@@ -35,7 +35,7 @@ impl<'a> Forwarder<'a> {
         exchange: Target<'a>,
         limits: Limits,
         clock: Clock,
-        report: &'a mut dyn FnMut(Unreachable),
+        report: &'a mut dyn FnMut(UnreachableExchange),
     ) -> Forwarder<'a> {
         Forwarder {
             streams,
@@ -128,7 +128,7 @@ impl<'a> Forwarder<'a> {
         let address = self.exchange.addresses[self.pairs[at].address];
         let count = self.counts.exchange_unreachable;
         self.close(at);
-        (self.report)(Unreachable { address, error, count });
+        (self.report)(UnreachableExchange { address, error, count });
     }
 
     pub(super) fn read(&mut self, id: StreamId) {

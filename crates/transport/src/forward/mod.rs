@@ -104,9 +104,9 @@ pub struct Counts {
     pub to_client: CarriedBytes,
 }
 
-/// A client that was closed because there was no connection to the exchange.
+/// No connection to the exchange could be made, so a client was closed.
 #[derive(Debug)]
-pub struct Unreachable {
+pub struct UnreachableExchange {
     /// The exchange's address that was tried last.
     pub address: SocketAddr,
     /// Why it could not be reached.
@@ -126,7 +126,7 @@ pub fn forward(
     limits: Limits,
     clock: Clock,
     stop: &AtomicBool,
-    report: &mut dyn FnMut(Unreachable),
+    report: &mut dyn FnMut(UnreachableExchange),
 ) -> io::Result<Counts> {
     if exchange.addresses.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the exchange has no address"));

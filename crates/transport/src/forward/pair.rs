@@ -22,7 +22,7 @@ impl Side {
 
 /// State of one side.
 #[derive(Default)]
-pub(super) struct Half {
+pub(super) struct SideState {
     /// `None` once the stream was removed.
     pub id: Option<StreamId>,
     /// Bytes that it did not take at once.
@@ -42,22 +42,22 @@ pub(super) struct Half {
     pub watched: bool,
 }
 
-impl Half {
+impl SideState {
     fn begin(&mut self, id: Option<StreamId>, capacity: usize) {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
         // Bytes received ahead may have made it larger.
         out.shrink_to(capacity);
         out.reserve_exact(capacity);
-        *self = Half { id, out, ..Half::default() };
+        *self = SideState { id, out, ..SideState::default() };
     }
 }
 
 /// A place for a pair. Its buffers stay for the next pair that takes it.
 #[derive(Default)]
 pub(super) struct Pair {
-    client: Half,
-    exchange: Half,
+    client: SideState,
+    exchange: SideState,
     /// When the connection to the exchange must be there; `None` once it is.
     pub connect_until_ns: Option<u64>,
     /// Addresses of the exchange that were tried.
@@ -108,7 +108,7 @@ impl Pair {
     }
 
     #[inline]
-    pub(super) fn half(&self, side: Side) -> &Half {
+    pub(super) fn half(&self, side: Side) -> &SideState {
         match side {
             Side::Client => &self.client,
             Side::Exchange => &self.exchange,
@@ -116,7 +116,7 @@ impl Pair {
     }
 
     #[inline]
-    pub(super) fn half_mut(&mut self, side: Side) -> &mut Half {
+    pub(super) fn half_mut(&mut self, side: Side) -> &mut SideState {
         match side {
             Side::Client => &mut self.client,
             Side::Exchange => &mut self.exchange,

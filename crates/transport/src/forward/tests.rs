@@ -4,7 +4,7 @@ mod slow_readers;
 
 use super::*;
 use crate::present;
-use crate::tls::{self, Acceptor, Connector, Pair as Certificate};
+use crate::tls::{self, Acceptor, CertificatePair as Certificate, Connector};
 use plan::trust::Trust;
 use rustix::net::sockopt;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -22,7 +22,7 @@ const MANY_BYTES: usize = 24 << 20;
 struct Gateway {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
-    reports: Receiver<Unreachable>,
+    reports: Receiver<UnreachableExchange>,
     thread: Option<JoinHandle<Counts>>,
 }
 

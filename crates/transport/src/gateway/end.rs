@@ -25,7 +25,7 @@ pub(crate) struct Remainder {
 }
 
 /// This thread's end of one gateway.
-pub(crate) struct End {
+pub(crate) struct GatewayEnd {
     pub to_gateway: Producer,
     from_gateway: Consumer,
     pub held: Remainder,
@@ -57,15 +57,15 @@ pub(crate) struct Stream {
     pub ended: Option<i32>,
 }
 
-impl End {
+impl GatewayEnd {
     pub(crate) fn new(
         to_gateway: Producer,
         from_gateway: Consumer,
         given: GivenTo,
         thread: JoinHandle<io::Result<()>>,
-    ) -> End {
+    ) -> GatewayEnd {
         let bytes = vec![0; BYTES_MAX].into_boxed_slice();
-        End {
+        GatewayEnd {
             to_gateway,
             from_gateway,
             held: Remainder {
@@ -129,7 +129,7 @@ impl End {
     /// is malformed.
     #[inline]
     pub(crate) fn receive(&mut self) -> Option<Option<Head>> {
-        let End { from_gateway, held, .. } = self;
+        let GatewayEnd { from_gateway, held, .. } = self;
         let mut received = None;
         from_gateway.receive(1, |message| {
             received =

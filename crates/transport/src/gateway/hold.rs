@@ -1,7 +1,7 @@
 //! Hold on entry: what gateways receive is released to the exchange's thread in the order of their
 //! stamps. The rules are [`fair::entry`]'s; the messages wait in the rings.
 
-use crate::gateway::end::End;
+use crate::gateway::end::GatewayEnd;
 use clock::recorder;
 use fair::entry::{EntryCounts, EntryHold};
 use hdrhistogram::Histogram;
@@ -72,7 +72,7 @@ impl Holder {
     /// The gateway whose message may be read now. Only one at a time: the message after it may be
     /// earlier than those of other gateways.
     #[inline]
-    pub(crate) fn release(&mut self, ends: &mut [End]) -> Option<usize> {
+    pub(crate) fn release(&mut self, ends: &mut [GatewayEnd]) -> Option<usize> {
         let stamps = ends.iter().map(|end| end.held.stream.map(|_| end.held.stamp_ns));
         let Some((gateway, due_ns)) = self.hold.next(stamps) else {
             self.due_ns = u64::MAX;

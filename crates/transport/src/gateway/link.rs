@@ -167,9 +167,9 @@ impl Link {
 }
 
 /// Says that the gateway has ended when its thread does, by a panic too.
-pub(crate) struct Ending(pub std::sync::Arc<Link>);
+pub(crate) struct GatewayEndGuard(pub std::sync::Arc<Link>);
 
-impl Drop for Ending {
+impl Drop for GatewayEndGuard {
     fn drop(&mut self) {
         self.0.ended.store(true, Release);
         self.0.exchange.unpark();

@@ -46,11 +46,11 @@ use ipc::region::RegionBacking;
 use ipc::ring::{Consumer, Producer, Producers, Ring, Shape};
 
 use crate::backend::Backend;
-use crate::gateway::end::End;
-use crate::gateway::link::{Ending, GivenBy, GivenTo, Link, told};
+use crate::gateway::end::GatewayEnd;
+use crate::gateway::link::{GatewayEndGuard, GivenBy, GivenTo, Link, told};
 use crate::gateway::message::MESSAGE_BYTES_MAX;
 use crate::gateway::streams::Gateways;
-use crate::gateway::thread::{Gateway, Parts};
+use crate::gateway::thread::{Gateway, GatewayParts};
 use crate::streams::Streams;
 use crate::tls::Acceptor;
 
@@ -126,10 +126,11 @@ pub fn open_with(
         let (to_exchange, from_gateway) = ring()?;
         let (to_gateway, from_exchange) = ring()?;
         let (links, all) = (links.clone(), deals.clone());
-        let parts = Parts { clock, to_exchange, from_exchange, index, links, given, deals: all };
+        let parts =
+            GatewayParts { clock, to_exchange, from_exchange, index, links, given, deals: all };
         let thread = start(parts, backend, tls.clone(), Arc::clone(&prepare))
             .map_err(|source| GatewaysError::Start { gateway: index, source })?;
-        gateways.push(End::new(to_gateway, from_gateway, deals[index].clone(), thread));
+        gateways.push(GatewayEnd::new(to_gateway, from_gateway, deals[index].clone(), thread));
     }
     Ok(Box::new(gateways))
 }
@@ -138,13 +139,13 @@ type Prepare = dyn Fn(usize) -> io::Result<()> + Send + Sync;
 
 /// Starts one, and waits until it is ready.
 fn start(
-    parts: Parts,
+    parts: GatewayParts,
     backend: &'static Backend,
     tls: Option<Arc<Acceptor>>,
     prepare: Arc<Prepare>,
 ) -> io::Result<JoinHandle<io::Result<()>>> {
     let index = parts.index;
-    let ending = Ending(Arc::clone(&parts.links[index]));
+    let ending = GatewayEndGuard(Arc::clone(&parts.links[index]));
     let (outcome, started) = channel();
     let work = move || {
         let _ending = ending;

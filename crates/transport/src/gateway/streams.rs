@@ -12,7 +12,7 @@ use std::time::Duration;
 use clock::{Clock, Deadline};
 
 use crate::connection::Connection;
-use crate::gateway::end::{End, FEW, Stream};
+use crate::gateway::end::{FEW, GatewayEnd, Stream};
 use crate::gateway::hold::{HoldOnEntry, Holder};
 use crate::gateway::link::{Handover, Link, PATIENCE, least_busy, told};
 use crate::gateway::message::{
@@ -46,7 +46,7 @@ pub(crate) struct Gateways {
     /// A backend that spins sleeps now.
     rests: bool,
     links: Vec<Arc<Link>>,
-    ends: Vec<End>,
+    ends: Vec<GatewayEnd>,
     streams: Vec<Option<Stream>>,
     incoming: VecDeque<io::Result<StreamId>>,
     short_of_room: Vec<StreamId>,
@@ -81,7 +81,7 @@ impl Gateways {
     }
 
     /// The next gateway, of the next link.
-    pub(crate) fn push(&mut self, end: End) {
+    pub(crate) fn push(&mut self, end: GatewayEnd) {
         self.ends.push(end);
     }
 
@@ -407,7 +407,7 @@ impl Streams for Gateways {
 
 impl Drop for Gateways {
     fn drop(&mut self) {
-        self.ends.iter_mut().for_each(End::say);
+        self.ends.iter_mut().for_each(GatewayEnd::say);
         self.links.iter().for_each(|link| link.stop());
         let deadline = Deadline::after(PATIENCE);
         for thread in self.ends.iter_mut().filter_map(|end| end.thread.take()) {

@@ -83,7 +83,7 @@ pub(crate) struct Gateway {
 }
 
 /// The parts of a gateway except its sockets, which its own thread makes.
-pub(crate) struct Parts {
+pub(crate) struct GatewayParts {
     pub clock: Clock,
     pub to_exchange: Producer,
     pub from_exchange: Consumer,
@@ -94,8 +94,8 @@ pub(crate) struct Parts {
 }
 
 impl Gateway {
-    pub(crate) fn new(parts: Parts, mut streams: Box<dyn Sockets>) -> io::Result<Gateway> {
-        let Parts { clock, to_exchange, from_exchange, index, links, given, deals } = parts;
+    pub(crate) fn new(parts: GatewayParts, mut streams: Box<dyn Sockets>) -> io::Result<Gateway> {
+        let GatewayParts { clock, to_exchange, from_exchange, index, links, given, deals } = parts;
         streams.wake_by(links[index].bell())?;
         Ok(Gateway {
             clock,

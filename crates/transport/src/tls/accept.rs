@@ -28,23 +28,23 @@ pub struct FailedHandshake {
 
 /// A certificate and its key, in PEM.
 #[derive(Clone)]
-pub struct Pair {
+pub struct CertificatePair {
     /// The certificate, then those of the authorities up to the root.
     pub certificate: Vec<u8>,
     /// The key of the first certificate.
     pub key: Vec<u8>,
 }
 
-impl Pair {
+impl CertificatePair {
     /// A fresh pair that nobody has signed but itself, for these host names and addresses.
     ///
     /// # Errors
     /// If a name is none.
-    pub fn self_signed(names: &[String]) -> Result<Pair, TlsError> {
+    pub fn self_signed(names: &[String]) -> Result<CertificatePair, TlsError> {
         let failed = |error: rcgen::Error| TlsError::SelfSigned(error.to_string());
         let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
         let key = made.signing_key.serialize_pem().into_bytes();
-        Ok(Pair { certificate: made.cert.pem().into_bytes(), key })
+        Ok(CertificatePair { certificate: made.cert.pem().into_bytes(), key })
     }
 }
 
@@ -96,7 +96,7 @@ impl Acceptor {
     ///
     /// # Errors
     /// If certificate and key can't be used together.
-    pub fn of(pair: &Pair) -> Result<Acceptor, TlsError> {
+    pub fn of(pair: &CertificatePair) -> Result<Acceptor, TlsError> {
         let here = Path::new("the pair in memory");
         Ok(Acceptor::with(current(pair, (here, here), None)?, None, None))
     }
@@ -203,12 +203,12 @@ fn read(
     key: &Path,
     clients: Option<&Arc<dyn ClientCertVerifier>>,
 ) -> Result<Arc<ServerConfig>, TlsError> {
-    let pair = Pair { certificate: bytes(certificate)?, key: bytes(key)? };
+    let pair = CertificatePair { certificate: bytes(certificate)?, key: bytes(key)? };
     current(&pair, (certificate, key), clients)
 }
 
 fn current(
-    pair: &Pair,
+    pair: &CertificatePair,
     (certificate, key): (&Path, &Path),
     clients: Option<&Arc<dyn ClientCertVerifier>>,
 ) -> Result<Arc<ServerConfig>, TlsError> {

@@ -1,7 +1,7 @@
 //! Both ends in one process, over sockets of the kernel.
 
 use super::*;
-use crate::tls::{Pair, Reason};
+use crate::tls::{CertificatePair, Reason};
 use plan::trust::Trust;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ struct Files {
 impl Files {
     fn new() -> Files {
         let directory = tempfile::tempdir().unwrap();
-        let pair = Pair::self_signed(&["127.0.0.1".to_owned()]).unwrap();
+        let pair = CertificatePair::self_signed(&["127.0.0.1".to_owned()]).unwrap();
         std::fs::write(directory.path().join("pem"), pair.certificate).unwrap();
         std::fs::write(directory.path().join("key"), pair.key).unwrap();
         Files { directory }

@@ -34,7 +34,7 @@ pub(crate) mod session;
 mod stepping;
 mod streams;
 
-pub use accept::{Acceptor, FailedHandshake, Pair};
+pub use accept::{Acceptor, CertificatePair, FailedHandshake};
 pub use connect::Connector;
 pub use duplex::Duplex;
 pub use error::{HandshakeError, Reason, TlsError};

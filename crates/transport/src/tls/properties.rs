@@ -5,7 +5,7 @@
 use super::handshake::{Handshake, Progress};
 use super::record::{INPUT_BYTES, RECORD_BYTES_MAX};
 use super::session::TakeOutcome;
-use super::{Acceptor, Connector, Pair, Session};
+use super::{Acceptor, CertificatePair, Connector, Session};
 use plan::trust::Trust;
 use std::sync::OnceLock;
 
@@ -16,7 +16,7 @@ const NAME: &str = "exchange.test";
 fn ends() -> &'static (Acceptor, Connector) {
     static ENDS: OnceLock<(Acceptor, Connector)> = OnceLock::new();
     ENDS.get_or_init(|| {
-        let pair = Pair::self_signed(&[NAME.to_owned()]).expect("a name");
+        let pair = CertificatePair::self_signed(&[NAME.to_owned()]).expect("a name");
         let acceptor = Acceptor::of(&pair).expect("a pair that belongs together");
         let ca_pem = String::from_utf8(pair.certificate).ok();
         let trust = Trust { ca_pem, ..Trust::default() };

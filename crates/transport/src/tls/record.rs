@@ -75,15 +75,15 @@ pub enum RecordError {
 }
 
 /// The key of one direction.
-pub(super) struct Half {
+pub(super) struct DirectionKey {
     key: LessSafeKey,
     iv: [u8; 12],
     /// The number of the next record under this key.
     pub(super) sequence: u64,
 }
 
-impl Half {
-    pub(super) fn new((sequence, secrets): (u64, ConnectionTrafficSecrets)) -> Half {
+impl DirectionKey {
+    pub(super) fn new((sequence, secrets): (u64, ConnectionTrafficSecrets)) -> DirectionKey {
         let (algorithm, key, iv) = match &secrets {
             ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (&AES_128_GCM, key, iv),
             ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (&AES_256_GCM, key, iv),
@@ -92,7 +92,7 @@ impl Half {
         };
         let key = UnboundKey::new(algorithm, key.as_ref()).expect("rustls gives whole keys");
         let iv = iv.as_ref().try_into().expect("each cipher of TLS 1.3 has 12 bytes");
-        Half { key: LessSafeKey::new(key), iv, sequence }
+        DirectionKey { key: LessSafeKey::new(key), iv, sequence }
     }
 
     /// Each record has a nonce of its own (RFC 8446, 5.3).

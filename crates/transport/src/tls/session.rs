@@ -7,7 +7,7 @@
 //! See docs/decisions/015-tls.md.
 
 use super::record::{
-    ALERT, APPLICATION_DATA, BAD_RECORD_MAC, CLOSE_NOTIFY, HANDSHAKE, HEAD_BYTES, Half,
+    ALERT, APPLICATION_DATA, BAD_RECORD_MAC, CLOSE_NOTIFY, DirectionKey, HANDSHAKE, HEAD_BYTES,
     ILLEGAL_PARAMETER, INPUT_BYTES, KEY_UPDATE, NEW_SESSION_TICKET, PLAIN_BYTES_MAX,
     RECORD_BYTES_MAX, RECORD_OVERFLOW, RECORD_OVERHEAD_BYTES, RecordError, UNEXPECTED_MESSAGE,
     record_bytes,
@@ -40,15 +40,15 @@ pub(super) enum Keys {
 }
 
 impl Keys {
-    fn next_sending(&mut self) -> Result<Half, RecordError> {
-        Ok(Half::new(match self {
+    fn next_sending(&mut self) -> Result<DirectionKey, RecordError> {
+        Ok(DirectionKey::new(match self {
             Keys::Client(keys) => keys.update_tx_secret()?,
             Keys::Server(keys) => keys.update_tx_secret()?,
         }))
     }
 
-    fn next_receiving(&mut self) -> Result<Half, RecordError> {
-        Ok(Half::new(match self {
+    fn next_receiving(&mut self) -> Result<DirectionKey, RecordError> {
+        Ok(DirectionKey::new(match self {
             Keys::Client(keys) => keys.update_rx_secret()?,
             Keys::Server(keys) => keys.update_rx_secret()?,
         }))
@@ -58,8 +58,8 @@ impl Keys {
 /// Both directions of one connection.
 pub struct Session {
     keys: Keys,
-    sending: Half,
-    receiving: Half,
+    sending: DirectionKey,
+    receiving: DirectionKey,
     /// Records under one key of ours; then it is replaced.
     pub(super) key_records_max: u64,
     /// The peer asked for new keys of ours.
@@ -96,8 +96,8 @@ impl Session {
         buffer[..input.len()].copy_from_slice(input);
         Session {
             keys,
-            sending: Half::new(secrets.tx),
-            receiving: Half::new(secrets.rx),
+            sending: DirectionKey::new(secrets.tx),
+            receiving: DirectionKey::new(secrets.rx),
             key_records_max: KEY_RECORDS_MAX,
             owes_key_update: false,
             skipped: 0,

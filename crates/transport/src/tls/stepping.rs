@@ -7,7 +7,7 @@ use super::streams::{TlsLane, TlsStreams};
 use crate::streams::{StreamId, StreamRead, Streams, Write};
 use std::net::SocketAddr;
 
-pub(super) struct Shaking {
+pub(super) struct PendingHandshake {
     pub(super) handshake: Handshake,
     pub(super) deadline_ns: u64,
     /// As it was when the connection came: a socket whose peer has reset it no longer knows.
@@ -22,10 +22,14 @@ pub(super) struct Shaking {
     is_done: bool,
 }
 
-impl Shaking {
-    pub(super) fn new(handshake: Handshake, deadline_ns: u64, peer: Option<SocketAddr>) -> Shaking {
+impl PendingHandshake {
+    pub(super) fn new(
+        handshake: Handshake,
+        deadline_ns: u64,
+        peer: Option<SocketAddr>,
+    ) -> PendingHandshake {
         let (queued, watched, flight_waits, is_done) = (false, false, false, false);
-        Shaking { handshake, deadline_ns, peer, queued, watched, flight_waits, is_done }
+        PendingHandshake { handshake, deadline_ns, peer, queued, watched, flight_waits, is_done }
     }
 
     /// Reads once, goes on, and sends our flight. Returns whether the handshake is done and all is
@@ -111,7 +115,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         let peer = self.inner.peer(id);
         match acceptor.begin() {
             Ok(handshake) => {
-                let shaking = Shaking::new(handshake, deadline_ns, peer);
+                let shaking = PendingHandshake::new(handshake, deadline_ns, peer);
                 self.set(id, TlsLane::Handshake(Box::new(shaking)));
                 self.deadlines.push_back((id, deadline_ns));
             }
@@ -123,7 +127,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
         }
     }
 
-    pub(super) fn shaking(&mut self, id: StreamId) -> Option<&mut Shaking> {
+    pub(super) fn shaking(&mut self, id: StreamId) -> Option<&mut PendingHandshake> {
         match self.lanes.get_mut(id.index()) {
             Some(TlsLane::Handshake(shaking)) => Some(shaking),
             _ => None,

@@ -5,7 +5,7 @@ use super::connect::Connector;
 use super::policy::HANDSHAKE_PATIENCE;
 use super::record::{INPUT_BYTES, RecordError};
 use super::session::Session;
-use super::stepping::Shaking;
+use super::stepping::PendingHandshake;
 use crate::connection::Connection;
 use crate::dialogue::Dialogue;
 use crate::stamps::KernelStamps;
@@ -39,7 +39,7 @@ pub fn dialling(streams: Box<dyn Streams>, connector: Connector, clock: Clock) -
 pub(super) enum TlsLane {
     Vacant,
     Plain,
-    Handshake(Box<Shaking>),
+    Handshake(Box<PendingHandshake>),
     Secure(Box<Session>),
 }
 

@@ -3,7 +3,7 @@
 
 mod row;
 
-pub use self::row::{Book, ROWS, Row, Serves, find_row};
+pub use self::row::{Book, ROWS, Row, ServerKind, find_row};
 
 use crate::range::{OutOfRange, require, within};
 use crate::tables::load::check_plain;
@@ -96,22 +96,23 @@ impl EnginePlan {
     pub fn check(&self) -> Result<&'static Row, OutOfRange> {
         let row = find_row(&self.row).map_err(|why| OutOfRange::new("row", &self.row, why))?;
         within("accounts", self.accounts, 1..=ACCOUNTS_MAX, "there are {}")?;
-        let serves =
-            |able: &[Serves], why: &str| require(able.contains(&row.serves), "row", &self.row, why);
+        let serves = |able: &[ServerKind], why: &str| {
+            require(able.contains(&row.serves), "row", &self.row, why)
+        };
         let knows_next = !row.look_ahead || matches!(self.task, Task::Passes { .. });
         let why = "only back to back (ping-pong) the next operations are known";
         require(knows_next, "row", &self.row, why)?;
         match &self.task {
             Task::Passes { operations, passes } => {
-                serves(&[Serves::Engine, Serves::Nobody], "it needs a schedule")?;
+                serves(&[ServerKind::Engine, ServerKind::Nobody], "it needs a schedule")?;
                 within("passes", *passes, 1..=PASSES_MAX, "there are {}")?;
                 in_memory(*operations)?;
             }
             Task::Open { timing } => {
-                serves(&[Serves::Engine, Serves::Burner], "it knows no schedule")?;
+                serves(&[ServerKind::Engine, ServerKind::Burner], "it knows no schedule")?;
                 timing.check()?;
                 let warm_up = timing.warm_up_operations;
-                let is_known = row.serves != Serves::Burner || warm_up >= WARM_UP_MIN;
+                let is_known = row.serves != ServerKind::Burner || warm_up >= WARM_UP_MIN;
                 let why = format!(
                     "{} needs at least {WARM_UP_MIN} warm-up operations, to know how long an engine \
                      takes for one",
@@ -120,11 +121,11 @@ impl EnginePlan {
                 require(is_known, "warm_up_operations", warm_up, why)?;
             }
             Task::Journal { timing, .. } => {
-                serves(&[Serves::Engine], "it is no engine, and there is nothing to log")?;
+                serves(&[ServerKind::Engine], "it is no engine, and there is nothing to log")?;
                 timing.check()?;
             }
             Task::Soak { operations, seconds, .. } => {
-                serves(&[Serves::Engine], "it is no engine, and has no state to keep")?;
+                serves(&[ServerKind::Engine], "it is no engine, and has no state to keep")?;
                 within("operations", *operations, 0..=SOAK_OPERATIONS_MAX, "there are {}")?;
                 require(
                     *operations > 0 || *seconds > 0.0,

@@ -5,7 +5,7 @@ use record::engine::{EMPTY_DISPATCH, IDEAL};
 
 /// The server behind a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Serves {
+pub enum ServerKind {
     /// A matching engine.
     Engine,
     /// No engine: each operation is matched on its type and answered with one report. The floor.
@@ -35,7 +35,7 @@ pub struct Row {
     /// Whether the engine checks every order by account.
     pub has_risk: bool,
     /// The server.
-    pub serves: Serves,
+    pub serves: ServerKind,
     /// Whether the engine may prefetch what later operations need.
     pub look_ahead: bool,
     /// Its tables have room for at least this many open orders; 0: for as many as the flow can
@@ -72,7 +72,7 @@ pub const ROWS: &[Row] = &[
         ..Row::plain("deep-large-tables", "as deep, in tables for 2^24 orders", Book::Deep)
     },
     Row {
-        serves: Serves::Nobody,
+        serves: ServerKind::Nobody,
         ..Row::plain(
             EMPTY_DISPATCH,
             "no engine: one report an operation through the same loop",
@@ -81,7 +81,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         has_risk: true,
-        serves: Serves::Burner,
+        serves: ServerKind::Burner,
         ..Row::plain(
             IDEAL,
             "no engine in the measured part: burns the time that shallow-risk took before it",
@@ -109,7 +109,7 @@ impl Row {
             about,
             book,
             has_risk: false,
-            serves: Serves::Engine,
+            serves: ServerKind::Engine,
             look_ahead: false,
             open_orders_min: 0,
         }

@@ -37,17 +37,17 @@ pub(crate) struct Ready {
 
 /// The counts of its last line that say where copies were lost.
 #[derive(Deserialize)]
-struct Replicated {
+struct ReplicatorCounts {
     received: u64,
     receive_dropped: Option<u64>,
     interface_dropped: Option<u64>,
-    subscribers: Vec<Row>,
-    former: Vec<Row>,
+    subscribers: Vec<SubscriberCounts>,
+    former: Vec<SubscriberCounts>,
 }
 
 /// One subscriber of a replicator.
 #[derive(Deserialize)]
-struct Row {
+struct SubscriberCounts {
     no_room: u64,
     failed: u64,
 }
@@ -135,7 +135,7 @@ impl Ready {
 fn replicate(
     launch: &Launch,
     client: impl FnOnce(&Ready) -> Result<ClientResult, ConductError>,
-) -> Result<(ClientResult, Result<Replicated, String>), ConductError> {
+) -> Result<(ClientResult, Result<ReplicatorCounts, String>), ConductError> {
     let command = replicator(launch);
     let (process, ready) =
         launch.start_other_end::<Ready>((REPLICATOR, ".replicator"), command, "")?;
@@ -143,7 +143,7 @@ fn replicate(
     // It ends whatever became of the client.
     let ended = launch.end_other_end(REPLICATOR, process);
     let replicated = ended.and_then(|line| {
-        serde_json::from_str::<Replicated>(&line.unwrap_or_default())
+        serde_json::from_str::<ReplicatorCounts>(&line.unwrap_or_default())
             .map_err(|error| format!("{REPLICATOR}'s last line can't be read: {error}"))
     });
     Ok((measured?, replicated))
@@ -212,7 +212,7 @@ fn plan(launch: &Launch, ready: &Ready) -> FanOutPlan {
 }
 
 /// Adds the replicator's counts.
-fn add_counts(run: &mut FanOutRun, replicated: &Replicated) {
+fn add_counts(run: &mut FanOutRun, replicated: &ReplicatorCounts) {
     let rows = replicated.subscribers.iter().chain(&replicated.former);
     run.replicated = Some(replicated.received);
     run.dropped_before = replicated.receive_dropped;

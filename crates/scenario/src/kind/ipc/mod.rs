@@ -17,7 +17,7 @@ use ipc_bench::report::ClientReport;
 use ipc_bench::samples;
 use noise::watch::{DisturbanceKind, Watch, WatchError, WatchResult};
 use plan::Scenario;
-use plan::process::ipc::{Ends, IpcPlan, MESSAGE, Ready, Word};
+use plan::process::ipc::{IpcEnds, IpcPlan, MESSAGE, Ready, Word};
 use record::directory;
 use record::{ClientResult, Kind, Verdict};
 use std::collections::BTreeMap;
@@ -106,14 +106,14 @@ impl Passage<'_> {
         // Two processes need a common clock.
         let clock = (subject.processes > 1).then(Clock::calibrate);
         let plan = IpcPlan { clock, ..self.ipc_plan(&files) };
-        let passed = self.pass(&plan, Ends::of(subject.processes));
+        let passed = self.pass(&plan, IpcEnds::of(subject.processes));
         self.0.interrupt.watch(&[]);
         let (told, watched, started) = passed?;
         self.judged(&plan, told, watched, started)
     }
 
     /// Starts the clients, lets them pass messages, and collects their results.
-    fn pass(&self, plan: &IpcPlan, ends: &[Ends]) -> Result<PassResult, ConductError> {
+    fn pass(&self, plan: &IpcPlan, ends: &[IpcEnds]) -> Result<PassResult, ConductError> {
         let mut clients: Vec<Client> = Vec::new();
         for &ends in ends {
             // A client has made what the next one opens.
@@ -140,7 +140,7 @@ impl Passage<'_> {
     /// Starts one process and waits until its threads exist.
     fn start_ipc_client(&self, plan: &IpcPlan, others: &[Client]) -> Result<Client, ConductError> {
         let line = serde_json::to_string(plan).map_err(|error| self.0.failed(error.to_string()))?;
-        let suffix = if plan.ends == Ends::Consumer { ".consumer" } else { "" };
+        let suffix = if plan.ends == IpcEnds::Consumer { ".consumer" } else { "" };
         let (stderr, file) = self.0.stderr(suffix)?;
         let patience = self.0.lasts() + CLIENT_PATIENCE;
         let command = self.0.command_or("ipc-bench");
@@ -210,7 +210,7 @@ impl Passage<'_> {
             scheduling: subject.scheduling,
             directory: files.directory.path().display().to_string(),
             samples: files.samples.display().to_string(),
-            ends: Ends::Both,
+            ends: IpcEnds::Both,
             clock: None,
         }
     }

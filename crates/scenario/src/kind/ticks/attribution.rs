@@ -146,7 +146,7 @@ fn not_watched(name: &str, runs: &[Run]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::conduct::{Conduct, entrants};
-    use crate::evidence::taken::Taking;
+    use crate::evidence::taken::RunPreemptions;
     use crate::evidence::{FeedExpectation, Run};
     use crate::placement::ScenarioCores;
     use plan::Scenario;
@@ -158,7 +158,7 @@ mod tests {
         Conduct::of(Scenario::find("tick-to-trade", &sets).unwrap())
     }
 
-    fn run(taking: Option<Taking>) -> Run {
+    fn run(taking: Option<RunPreemptions>) -> Run {
         let mut result = ClientResult { complete: true, ..ClientResult::default() };
         result.load.tick = vec![Tick::default()];
         let measured = SubjectResult {
@@ -206,7 +206,7 @@ mod tests {
             let path = files::samples(directory.path(), run, "rust");
             tick_samples::write(File::create(&path).unwrap(), &samples(slow)).unwrap();
         }
-        let taking = Taking::unknown("nobody looked".to_owned());
+        let taking = RunPreemptions::unknown("nobody looked".to_owned());
         let runs = [run(None), run(Some(taking))];
         let told = explained_in(directory.path(), &conduct(&["trace=3"]), &runs);
         let around: Vec<(&str, &str, u64)> = told
@@ -271,7 +271,7 @@ mod tests {
                 "rust",
                 &totals,
                 3,
-                &record::merge::pooling::Judging::UNDISTURBED,
+                &record::merge::pooling::FigureJudge::UNDISTURBED,
             )
         };
         let mut all = series(&runs);

@@ -12,7 +12,7 @@ pub use self::plan::tick_plan;
 use self::plan::{market_data, plan_of, raw};
 use crate::conduct::{ConductError, Entrant};
 use crate::evidence::moment::Moment;
-use crate::evidence::taken::Watching;
+use crate::evidence::taken::PreemptionWatch;
 use crate::evidence::{Evidence, FeedExpectation, Lengths, Outcome};
 use crate::kind::rules as shared;
 use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
@@ -115,11 +115,11 @@ fn follow(
             let trader = ("trader", client.pid(), launch.entrant.cores.first().copied());
             let core = launch.placed.exchange.first().copied();
             let ends = exchange.map(|pid| ("exchange", pid, core)).into_iter().chain([trader]);
-            Some(Watching::start(&ends.collect::<Vec<_>>(), clock, warm_up))
+            Some(PreemptionWatch::start(&ends.collect::<Vec<_>>(), clock, warm_up))
         }
         _ => None,
     };
     let result = launch.result(client, teller)?;
     let moments = ready.clock.zip(start).map(|(clock, start)| (start, Moment::now(clock)));
-    Ok(Outcome { taking: watching.map(Watching::finish), moments, ..Outcome::from(result) })
+    Ok(Outcome { taking: watching.map(PreemptionWatch::finish), moments, ..Outcome::from(result) })
 }

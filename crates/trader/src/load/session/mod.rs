@@ -7,7 +7,7 @@ pub(super) mod sbe;
 pub(super) mod websocket;
 
 use crate::session::codec::StampedReply;
-pub use crate::session::standing::Standing;
+pub use crate::session::standing::OrderStanding;
 use std::io;
 use std::time::Duration;
 use transport::Blocking;
@@ -88,7 +88,7 @@ pub trait OrderProtocol {
         _lane: usize,
         _stream: &mut dyn Blocking,
         _orders: &[(u64, usize)],
-    ) -> io::Result<Vec<Standing>> {
+    ) -> io::Result<Vec<OrderStanding>> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -1,6 +1,8 @@
 //! Orders in SBE, as docs/internals/sbe.md defines them: one session for each connection.
 
-use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Reply, Standing, only_one};
+use crate::load::session::{
+    LoadMessage, OrderProtocol, OrderStanding, ReceivedReply, Reply, only_one,
+};
 use crate::session::form::{CLIENT_ID_BYTES, Form};
 use crate::session::web::{ClientIds, STEP_PATIENCE, nonce, read, wait_at_most};
 use clock::Deadline;
@@ -105,7 +107,7 @@ impl OrderProtocol for Sbe {
         lane: usize,
         stream: &mut dyn Blocking,
         orders: &[(u64, usize)],
-    ) -> io::Result<Vec<Standing>> {
+    ) -> io::Result<Vec<OrderStanding>> {
         let lane = &mut self.lanes[lane];
         let mut out = Vec::new();
         for &(number, _) in orders {
@@ -216,7 +218,11 @@ impl SbeLane {
     }
 
     /// Waits for the answers to that many questions, which come in their order.
-    fn standings(&mut self, stream: &mut dyn Blocking, count: usize) -> io::Result<Vec<Standing>> {
+    fn standings(
+        &mut self,
+        stream: &mut dyn Blocking,
+        count: usize,
+    ) -> io::Result<Vec<OrderStanding>> {
         let deadline = Deadline::after(self.patience);
         let mut standings = Vec::new();
         while standings.len() < count {
@@ -228,8 +234,10 @@ impl SbeLane {
             let names = Names { codes: &self.codes, account: "" };
             let message = decode_exchange(&frame[FRAME_HEAD_BYTES..], names);
             match message.map_err(io::Error::other)? {
-                ExchangeMessage::Status { .. } => standings.push(Standing::Open),
-                ExchangeMessage::Report { reply, .. } => standings.extend(Standing::of(&reply)),
+                ExchangeMessage::Status { .. } => standings.push(OrderStanding::Open),
+                ExchangeMessage::Report { reply, .. } => {
+                    standings.extend(OrderStanding::of(&reply))
+                }
                 ExchangeMessage::Terminate { reason } => return Err(ended(reason)),
                 _ => {}
             }

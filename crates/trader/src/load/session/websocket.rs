@@ -1,6 +1,6 @@
 //! Orders as JSON in WebSocket text frames, as docs/internals/wire.md defines them.
 
-use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Reply, Standing};
+use crate::load::session::{LoadMessage, OrderProtocol, OrderStanding, ReceivedReply, Reply};
 use crate::session::codec::{self, Codec, ExecutionReport, OrderEvent, StampedReply};
 use crate::session::form::{Blanks, Form};
 use crate::session::standing;
@@ -136,7 +136,7 @@ impl OrderProtocol for WebSocket {
         lane: usize,
         stream: &mut dyn Blocking,
         orders: &[(u64, usize)],
-    ) -> io::Result<Vec<Standing>> {
+    ) -> io::Result<Vec<OrderStanding>> {
         let mut asked = Vec::new();
         for &(number, account) in orders {
             let client_id =

@@ -1,6 +1,6 @@
 //! The books of the feed's datagrams.
 
-use crate::tick::followed::{FollowedBook, Kind, Tick};
+use crate::tick::followed::{FollowedBook, MarketDataKind, Tick};
 use crate::tick::followed_state::FollowedState;
 use crate::tick::releases::Publication;
 use feed::{Book, Counts, Follower, Packet, PacketHeader, PacketKind, RecoveryRequest};
@@ -21,11 +21,11 @@ impl FollowedBook for Follower {
         let feed::Outcome { header, is_live_tick, .. } = self.datagram(datagram);
         let header = header?;
         let kind = match header.kind {
-            PacketKind::Live if is_live_tick && Follower::is_in_sync(self) => Kind::Live,
-            PacketKind::Live if header.count == 0 => Kind::Heartbeat,
-            PacketKind::Live => Kind::NotNow,
-            PacketKind::Replay => Kind::Replay,
-            PacketKind::Snapshot => Kind::Snapshot,
+            PacketKind::Live if is_live_tick && Follower::is_in_sync(self) => MarketDataKind::Live,
+            PacketKind::Live if header.count == 0 => MarketDataKind::Heartbeat,
+            PacketKind::Live => MarketDataKind::NotNow,
+            PacketKind::Replay => MarketDataKind::Replay,
+            PacketKind::Snapshot => MarketDataKind::Snapshot,
         };
         Some(Tick {
             number: (header.sequence + u64::from(header.count)).saturating_sub(1),

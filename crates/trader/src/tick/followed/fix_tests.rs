@@ -1,7 +1,7 @@
 //! The book of FIX: what is applied, what ends a tick, and what ends the run.
 
 use super::*;
-use crate::tick::followed::{FollowedBook, Kind, Tick};
+use crate::tick::followed::{FollowedBook, MarketDataKind, Tick};
 use expect_test::{Expect, expect};
 use fix::encode::{Body, seal};
 use fix::message::{Field, split};
@@ -60,7 +60,7 @@ fn the_gateways_messages_are_followed() {
     let messages: Vec<Vec<u8>> = TICKS.lines().skip(1).map(bytes).collect();
     let ticks: Vec<Tick> = messages.iter().map(|message| book.take(message).unwrap()).collect();
     assert_eq!(book.failure(), None);
-    let live = ticks.iter().filter(|tick| tick.kind == Kind::Live);
+    let live = ticks.iter().filter(|tick| tick.kind == MarketDataKind::Live);
     let live: Vec<_> = live
         .map(|tick| (tick.number, tick.messages, tick.intended_ns, tick.published_ns))
         .collect();
@@ -68,7 +68,7 @@ fn the_gateways_messages_are_followed() {
         live,
         [(3, 2, 11, 13), (5, 2, 21, 23), (6, 1, 31, 33), (7, 1, 41, 43), (9, 0, 51, 53)]
     );
-    assert_eq!((ticks[1].kind, ticks.len()), (Kind::NotNow, 6));
+    assert_eq!((ticks[1].kind, ticks.len()), (MarketDataKind::NotNow, 6));
     assert_eq!(ticks[2].bytes, messages[1].len() + messages[2].len());
     assert_eq!(book.sequence(), 9);
     assert_eq!(levels(&book, Side::Buy), [(9_800, 70_000)]);
@@ -79,7 +79,7 @@ fn the_gateways_messages_are_followed() {
 fn every_fault_is_final_and_explained() {
     let fails = |message: &[u8], expected: Expect| {
         let mut book = begun();
-        assert_eq!(book.take(message).map(|tick| tick.kind), Some(Kind::NotNow));
+        assert_eq!(book.take(message).map(|tick| tick.kind), Some(MarketDataKind::NotNow));
         assert!(!book.is_in_sync());
         expected.assert_eq(&book.failure().unwrap().replace('\x01', "|"));
     };
@@ -203,7 +203,7 @@ proptest! {
                     _ => side.insert(*price_ticks, *lots),
                 };
             }
-            let kind = if *is_end { Kind::Live } else { Kind::NotNow };
+            let kind = if *is_end { MarketDataKind::Live } else { MarketDataKind::NotNow };
             prop_assert_eq!(tick.kind, kind);
             if *is_end {
                 prop_assert_eq!((tick.number, tick.intended_ns, tick.published_ns), (nth, nth + 1, nth + 3));

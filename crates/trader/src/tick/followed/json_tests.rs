@@ -1,7 +1,7 @@
 //! The book of JSON: what is applied, what ends a tick, and what ends the run.
 
 use super::*;
-use crate::tick::followed::{FollowedBook, Kind, Tick};
+use crate::tick::followed::{FollowedBook, MarketDataKind, Tick};
 use expect_test::{Expect, expect};
 use wire::market_data::{Gap, encode_gap, encode_level};
 
@@ -56,13 +56,16 @@ fn a_tick_ends_with_the_message_that_has_stamps() {
     assert_eq!((best_bid(&book), book.sequence()), ((9_950, 200_000), 0));
     let (first, last) = (level("99.5", "0", 8, None), level("99", "1.5", 9, Some([1, 2, 3])));
     let tick = book.take(&first).unwrap();
-    assert_eq!((tick.kind, tick.intended_ns, best_bid(&book)), (Kind::NotNow, 0, (9_900, 100_000)));
+    assert_eq!(
+        (tick.kind, tick.intended_ns, best_bid(&book)),
+        (MarketDataKind::NotNow, 0, (9_900, 100_000))
+    );
     let tick = book.take(&last).unwrap();
     let expected = Tick {
         number: 9,
         messages: 2,
         bytes: framed(&first) + framed(&last),
-        kind: Kind::Live,
+        kind: MarketDataKind::Live,
         intended_ns: 1,
         acknowledged_ns: 2,
         published_ns: 3,
@@ -89,7 +92,7 @@ fn its_hash_is_of_prices_and_lots() {
 fn every_fault_is_final_and_explained() {
     let fails = |text: &[u8], expected: Expect| {
         let mut book = begun();
-        assert_eq!(book.take(text).map(|tick| tick.kind), Some(Kind::NotNow));
+        assert_eq!(book.take(text).map(|tick| tick.kind), Some(MarketDataKind::NotNow));
         assert!(!book.is_in_sync());
         expected.assert_eq(book.failure().unwrap());
         // The first reason stays.

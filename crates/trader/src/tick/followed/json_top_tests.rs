@@ -1,7 +1,7 @@
 //! The best prices of JSON: what is applied, what the hash knows of, and what ends the run.
 
 use super::*;
-use crate::tick::followed::{FollowedBook, Kind, Tick};
+use crate::tick::followed::{FollowedBook, MarketDataKind, Tick};
 use expect_test::{Expect, expect};
 use wire::market_data::{Gap, PriceAndAmount, encode_gap, encode_top};
 
@@ -54,7 +54,7 @@ fn each_message_is_a_tick_that_replaces_the_best_prices() {
         messages: 1,
         // A frame of more than 125 bytes has a header of 4.
         bytes: message.len() + 4,
-        kind: Kind::Live,
+        kind: MarketDataKind::Live,
         intended_ns: 1,
         acknowledged_ns: 2,
         published_ns: 3,
@@ -76,7 +76,7 @@ fn each_message_is_a_tick_that_replaces_the_best_prices() {
     ] {
         assert_eq!(
             book.take(&text(&top(levels, number, STAMPS))).map(|it| it.kind),
-            Some(Kind::Live)
+            Some(MarketDataKind::Live)
         );
         assert_eq!(best(&book), expected);
     }
@@ -95,7 +95,10 @@ fn an_altered_or_lost_message_leaves_its_mark() {
     let hash = |messages: &[(u64, [Option<PriceAndAmount>; 2])]| {
         let mut book = begun();
         for (number, levels) in messages {
-            assert_eq!(book.take(&text(&top(*levels, *number, STAMPS))).unwrap().kind, Kind::Live);
+            assert_eq!(
+                book.take(&text(&top(*levels, *number, STAMPS))).unwrap().kind,
+                MarketDataKind::Live
+            );
             book.afterwards();
         }
         assert_eq!(best(&book), [Some((9_900, 100_000)), Some((10_000, 300_000))]);
@@ -118,7 +121,7 @@ fn an_altered_or_lost_message_leaves_its_mark() {
 fn every_fault_is_final_and_explained() {
     let fails = |text: &[u8], expected: Expect| {
         let mut book = begun();
-        assert_eq!(book.take(text).map(|tick| tick.kind), Some(Kind::NotNow));
+        assert_eq!(book.take(text).map(|tick| tick.kind), Some(MarketDataKind::NotNow));
         assert!(!book.is_in_sync());
         expected.assert_eq(book.failure().unwrap());
     };

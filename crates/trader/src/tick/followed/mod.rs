@@ -23,7 +23,7 @@ pub(crate) struct Tick {
     pub(crate) messages: u16,
     /// Length of the datagram, or of all messages of the tick with their frames.
     pub(crate) bytes: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MarketDataKind,
     pub(crate) intended_ns: u64,
     /// 0 if the exchange doesn't tell.
     pub(crate) acknowledged_ns: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Tick {
 
 /// Kinds of datagrams and messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MarketDataKind {
     /// New messages in sequence: the strategy sees the tick.
     Live,
     /// Live messages that were known already, or wait for others, or are not the tick's last.

@@ -3,7 +3,7 @@
 //!
 //! TCP loses nothing, so every fault is final.
 
-use crate::tick::followed::{FollowedBook, Kind, Tick};
+use crate::tick::followed::{FollowedBook, MarketDataKind, Tick};
 use crate::tick::followed_state::FollowedState;
 use engine::{Side, Top};
 use feed::{Book, Channel, Counts, FeedMessage};
@@ -171,7 +171,7 @@ impl PriceBook {
 
     fn no_tick(&self, bytes: usize) -> Tick {
         let (intended_ns, acknowledged_ns, published_ns) = (0, 0, 0);
-        let (number, messages, kind) = (self.sequence, 1, Kind::NotNow);
+        let (number, messages, kind) = (self.sequence, 1, MarketDataKind::NotNow);
         Tick { number, messages, bytes, kind, intended_ns, acknowledged_ns, published_ns }
     }
 }
@@ -208,7 +208,7 @@ impl<D: PriceDialect> FollowedBook for PriceFollower<D> {
         let Some((number, [intended_ns, acknowledged_ns, published_ns])) = ended else {
             return Some(prices.no_tick(message.len()));
         };
-        let (messages, bytes, kind) = (prices.messages, prices.bytes, Kind::Live);
+        let (messages, bytes, kind) = (prices.messages, prices.bytes, MarketDataKind::Live);
         (prices.messages, prices.bytes) = (0, 0);
         Some(Tick { number, messages, bytes, kind, intended_ns, acknowledged_ns, published_ns })
     }

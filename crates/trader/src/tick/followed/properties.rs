@@ -4,7 +4,7 @@
 use crate::tick::followed::fix::FixBook;
 use crate::tick::followed::json::JsonBook;
 use crate::tick::followed::json_top::TopBook;
-use crate::tick::followed::{FollowedBook, Kind};
+use crate::tick::followed::{FollowedBook, MarketDataKind};
 use wire::Decimal;
 use wire::frame::FRAME_HEADER_BYTES_MAX;
 
@@ -33,12 +33,12 @@ fn follows<'a>(mut book: impl FollowedBook, messages: impl Iterator<Item = &'a [
         book.afterwards();
         bytes += message.len() + FRAME_HEADER_BYTES_MAX;
         match tick.kind {
-            Kind::Live => {
+            MarketDataKind::Live => {
                 assert!(tick.number > before, "tick {} came after {before}", tick.number);
                 assert!((message.len()..=bytes).contains(&tick.bytes), "{tick:?}");
                 assert_eq!(tick.number, book.sequence());
             }
-            kind => assert_eq!(kind, Kind::NotNow),
+            kind => assert_eq!(kind, MarketDataKind::NotNow),
         }
         failure = failure.or_else(|| book.failure().map(str::to_owned));
         assert_eq!(book.failure(), failure.as_deref());

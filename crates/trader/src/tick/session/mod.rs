@@ -5,7 +5,7 @@ pub(super) mod exchange;
 pub(super) mod raw;
 
 use crate::session::codec::{ExecutionReport, OrderEvent, Reply};
-use crate::session::standing::Standing;
+use crate::session::standing::OrderStanding;
 use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrder, PendingRequest};
 use clock::Clock;
@@ -62,7 +62,7 @@ pub(crate) struct Join<'a> {
 pub(crate) struct JoinedSession {
     pub(crate) stream: Connection,
     /// The state of each order there.
-    pub(crate) standings: Vec<Standing>,
+    pub(crate) standings: Vec<OrderStanding>,
     /// Its clock, if that is one of this machine.
     pub(crate) clock: Option<Clock>,
 }

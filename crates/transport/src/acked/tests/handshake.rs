@@ -10,7 +10,12 @@ fn address(port: u16) -> SocketAddr {
 }
 
 /// The answers of a table to a datagram from there.
-fn say(table: &mut Table, bytes: &[u8], from: SocketAddr, now_ns: u64) -> (Heard, Vec<Vec<u8>>) {
+fn say(
+    table: &mut Table,
+    bytes: &[u8],
+    from: SocketAddr,
+    now_ns: u64,
+) -> (DatagramMeaning, Vec<Vec<u8>>) {
     let mut out = Vec::new();
     let heard = table.receive(bytes, from, now_ns, &mut |datagram, to| {
         assert_eq!(to, from, "nobody else is answered");
@@ -26,7 +31,7 @@ fn connect(table: &mut Table, from: SocketAddr, token: u64, now_ns: u64) -> (usi
     for _ in 0..3 {
         let question = dial.poll(now_ns).expect("a question is due");
         let (heard, answers) = say(table, &question, from, now_ns);
-        if let Heard::New(new) = heard {
+        if let DatagramMeaning::New(new) = heard {
             place = Some(new);
         }
         assert_eq!(answers.len(), 1);
@@ -54,7 +59,7 @@ fn a_client_that_returns_its_cookie_gets_one_connection() {
         let question = Handshake::new(DatagramKind::Connect, 5, challenge.cookie).encode();
         say(&mut table, &question, address(1), SECOND)
     };
-    assert_eq!(again, Heard::Nothing);
+    assert_eq!(again, DatagramMeaning::Nothing);
     let Some(Datagram::Handshake(answer)) = Datagram::decode(&answers[0]) else { panic!() };
     assert_eq!((answer.kind, answer.connection), (DatagramKind::Accepted, connection));
     assert_eq!(table.counts().accepted, 1);
@@ -95,7 +100,7 @@ fn nothing_longer_than_its_question_goes_to_an_address_without_a_cookie() {
     ];
     for bytes in forged {
         let (heard, answers) = say(&mut table, &bytes, victim, SECOND);
-        assert_eq!(heard, Heard::Nothing);
+        assert_eq!(heard, DatagramMeaning::Nothing);
         assert!(answers.iter().map(Vec::len).sum::<usize>() <= bytes.len(), "{bytes:?}");
     }
     let counts = table.counts();
@@ -123,11 +128,17 @@ fn a_forged_reset_ends_nothing() {
         bytes
     };
     for (number, from) in [(connection ^ (1 << 40), address(1)), (connection, address(2))] {
-        assert_eq!(say(&mut table, &reset(number), from, SECOND), (Heard::Nothing, Vec::new()));
+        assert_eq!(
+            say(&mut table, &reset(number), from, SECOND),
+            (DatagramMeaning::Nothing, Vec::new())
+        );
         assert_eq!(table.peer(place).unwrap().0.end(), None);
     }
     assert_eq!(table.counts().strangers, 2);
-    assert_eq!(say(&mut table, &reset(connection), address(1), SECOND).0, Heard::Peer(place));
+    assert_eq!(
+        say(&mut table, &reset(connection), address(1), SECOND).0,
+        DatagramMeaning::Peer(place)
+    );
     assert_eq!(table.peer(place).unwrap().0.end(), Some(EndReason::Reset));
 }
 

@@ -30,7 +30,7 @@ struct ReceivedPiece {
 }
 
 /// Why nothing more comes.
-enum End {
+enum StreamEnd {
     Closed,
     Failed(Errno),
 }
@@ -52,7 +52,7 @@ pub(super) struct UringLane {
     /// It is in the list of streams with something to read.
     pub listed: bool,
     received: VecDeque<ReceivedPiece>,
-    end: Option<End>,
+    end: Option<StreamEnd>,
     /// The end was read.
     told: bool,
 }
@@ -108,14 +108,14 @@ impl UringLane {
             return;
         }
         if result == 0 {
-            self.end = Some(End::Closed);
+            self.end = Some(StreamEnd::Closed);
             return;
         }
         let errno = Errno::from_raw_os_error(-result);
         // No piece was left, or something broke the request off: it is made again.
         let goes_on = [Errno::NOBUFS, Errno::INTR, Errno::AGAIN, Errno::CANCELED].contains(&errno);
         if result < 0 && !goes_on {
-            self.end = Some(End::Failed(errno));
+            self.end = Some(StreamEnd::Failed(errno));
         }
     }
 
@@ -147,8 +147,8 @@ impl UringLane {
         self.told |= self.end.is_some();
         match &self.end {
             None => StreamRead::Empty,
-            Some(End::Closed) => StreamRead::Closed,
-            Some(End::Failed(errno)) => StreamRead::Failed(io::Error::from(*errno)),
+            Some(StreamEnd::Closed) => StreamRead::Closed,
+            Some(StreamEnd::Failed(errno)) => StreamRead::Failed(io::Error::from(*errno)),
         }
     }
 

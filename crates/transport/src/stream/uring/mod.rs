@@ -44,9 +44,9 @@ pub(crate) fn sleep(clock: Clock) -> io::Result<Box<dyn Sockets>> {
     Ok(Box::new(uring))
 }
 
-/// The subject of a request.
+/// A request to the kernel, with the number that its answer needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum About {
+enum UringRequest {
     Receive(u32),
     Writable(u32),
     Listener,
@@ -56,28 +56,28 @@ enum About {
     Cancel(u32),
 }
 
-impl About {
+impl UringRequest {
     fn tag(self) -> u64 {
         let (kind, lane) = match self {
-            About::Receive(lane) => (0, lane),
-            About::Writable(lane) => (1, lane),
-            About::Listener => (2, 0),
-            About::Bell(number) => (3, number),
-            About::Write => (4, 0),
-            About::Cancel(lane) => (5, lane),
+            UringRequest::Receive(lane) => (0, lane),
+            UringRequest::Writable(lane) => (1, lane),
+            UringRequest::Listener => (2, 0),
+            UringRequest::Bell(number) => (3, number),
+            UringRequest::Write => (4, 0),
+            UringRequest::Cancel(lane) => (5, lane),
         };
         u64::from(lane) << 3 | kind
     }
 
-    fn of(tag: u64) -> About {
+    fn of(tag: u64) -> UringRequest {
         let lane = (tag >> 3) as u32;
         match tag & 7 {
-            0 => About::Receive(lane),
-            1 => About::Writable(lane),
-            2 => About::Listener,
-            3 => About::Bell(lane),
-            4 => About::Write,
-            _ => About::Cancel(lane),
+            0 => UringRequest::Receive(lane),
+            1 => UringRequest::Writable(lane),
+            2 => UringRequest::Listener,
+            3 => UringRequest::Bell(lane),
+            4 => UringRequest::Write,
+            _ => UringRequest::Cancel(lane),
         }
     }
 }
@@ -92,7 +92,7 @@ struct Uring {
     accept_again_ns: Option<u64>,
     bells: Vec<OwnedFd>,
     /// Requests to be made (again), each at most once.
-    queued: Vec<About>,
+    queued: Vec<UringRequest>,
     /// Streams with something to read.
     unread: Vec<StreamId>,
     /// Other events that are not reported yet.
@@ -140,13 +140,13 @@ impl Uring {
     }
 
     /// Whether the request need not stay queued.
-    fn arm(&mut self, about: About) -> io::Result<bool> {
+    fn arm(&mut self, about: UringRequest) -> io::Result<bool> {
         let Uring { ring, lanes, listener, bells, .. } = self;
         let tag = about.tag();
         match about {
             // It would end at once; the streams that have the pieces are read first.
-            About::Receive(_) if ring.is_out_of_pieces() => return Ok(false),
-            About::Receive(index) => {
+            UringRequest::Receive(_) if ring.is_out_of_pieces() => return Ok(false),
+            UringRequest::Receive(index) => {
                 let lane = &mut lanes[index as usize];
                 if lane.has_its_share() && lane.wants_request() {
                     return Ok(false);
@@ -160,7 +160,7 @@ impl Uring {
                     lane.receive = Request::Armed;
                 }
             }
-            About::Writable(index) => {
+            UringRequest::Writable(index) => {
                 let lane = &mut lanes[index as usize];
                 lane.poll = Request::Off;
                 if let Some(socket) = lane.socket.as_ref().filter(|_| lane.watched) {
@@ -168,7 +168,7 @@ impl Uring {
                     lane.poll = Request::Armed;
                 }
             }
-            About::Listener => {
+            UringRequest::Listener => {
                 if self.accept_again_ns.is_some_and(|again_ns| self.clock.now_ns() < again_ns) {
                     return Ok(false);
                 }
@@ -177,10 +177,10 @@ impl Uring {
                     ring.poll(listener.as_fd(), PollFlags::IN, false, tag)?;
                 }
             }
-            About::Bell(number) => {
+            UringRequest::Bell(number) => {
                 ring.poll(bells[number as usize].as_fd(), PollFlags::IN, true, tag)?;
             }
-            About::Write | About::Cancel(_) => {}
+            UringRequest::Write | UringRequest::Cancel(_) => {}
         }
         Ok(true)
     }
@@ -205,21 +205,21 @@ impl Uring {
     #[inline]
     fn take_completions(&mut self, stamp_ns: u64) {
         while let Some(completion) = self.ring.next() {
-            match About::of(completion.tag) {
-                About::Receive(index) => self.received(index, completion, stamp_ns),
-                About::Writable(index) => self.writable(index),
-                About::Listener => {
+            match UringRequest::of(completion.tag) {
+                UringRequest::Receive(index) => self.received(index, completion, stamp_ns),
+                UringRequest::Writable(index) => self.writable(index),
+                UringRequest::Listener => {
                     self.find(Ready::Incoming);
-                    self.queued.push(About::Listener);
+                    self.queued.push(UringRequest::Listener);
                 }
-                About::Bell(number) => {
+                UringRequest::Bell(number) => {
                     self.find(Ready::Readable(BELL));
                     if !completion.has_more {
-                        self.queued.push(About::Bell(number));
+                        self.queued.push(UringRequest::Bell(number));
                     }
                 }
-                About::Write => self.written = Some(completion.result),
-                About::Cancel(index) => self.lanes[index as usize].cancelling = false,
+                UringRequest::Write => self.written = Some(completion.result),
+                UringRequest::Cancel(index) => self.lanes[index as usize].cancelling = false,
             }
         }
     }
@@ -253,11 +253,11 @@ impl Uring {
             lane.receive = Request::Off;
             if lane.wants_request() {
                 lane.receive = Request::Queued;
-                self.queued.push(About::Receive(index));
+                self.queued.push(UringRequest::Receive(index));
             }
         } else if lane.rationed && !lane.cancelling {
             // Without a place in the queue the next completion tries again.
-            let tags = (About::Receive(index).tag(), About::Cancel(index).tag());
+            let tags = (UringRequest::Receive(index).tag(), UringRequest::Cancel(index).tag());
             lane.cancelling = self.ring.cancel(tags.0, tags.1).is_ok();
         }
         if !lane.listed && lane.is_readable() {
@@ -272,7 +272,7 @@ impl Uring {
         if lane.socket.is_some() && lane.watched {
             self.found.push(Ready::Writable(StreamId(index)));
             lane.poll = Request::Queued;
-            self.queued.push(About::Writable(index));
+            self.queued.push(UringRequest::Writable(index));
         }
     }
 
@@ -293,10 +293,12 @@ impl Uring {
         let lane = &self.lanes[index as usize];
         let (receives, polls) = (lane.receive == Request::Armed, lane.poll == Request::Armed);
         if receives {
-            self.ring.cancel(About::Receive(index).tag(), About::Cancel(index).tag())?;
+            self.ring
+                .cancel(UringRequest::Receive(index).tag(), UringRequest::Cancel(index).tag())?;
         }
         if polls {
-            self.ring.cancel(About::Writable(index).tag(), About::Cancel(index).tag())?;
+            self.ring
+                .cancel(UringRequest::Writable(index).tag(), UringRequest::Cancel(index).tag())?;
         }
         for _ in 0..CALLS_MAX {
             if self.lanes[index as usize].is_vacant() {
@@ -329,7 +331,7 @@ impl Streams for Uring {
         lane.open(stream);
         if lane.receive == Request::Off {
             lane.receive = Request::Queued;
-            self.queued.push(About::Receive(index as u32));
+            self.queued.push(UringRequest::Receive(index as u32));
         }
         Ok(StreamId(index as u32))
     }
@@ -354,7 +356,7 @@ impl Streams for Uring {
     fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
         listener.set_nonblocking(true)?;
         self.listener = Some(listener);
-        self.queued.push(About::Listener);
+        self.queued.push(UringRequest::Listener);
         Ok(())
     }
 
@@ -390,7 +392,7 @@ impl Streams for Uring {
         let Some(socket) = lanes.get(id.index()).and_then(|lane| lane.socket.as_ref()) else {
             return Write::Failed(io::ErrorKind::NotConnected.into());
         };
-        if let Err(error) = ring.write(socket.as_fd(), from, About::Write.tag()) {
+        if let Err(error) = ring.write(socket.as_fd(), from, UringRequest::Write.tag()) {
             return Write::Failed(error);
         }
         self.written = None;
@@ -412,7 +414,7 @@ impl Streams for Uring {
         lane.watched = watch;
         if watch && lane.poll == Request::Off {
             lane.poll = Request::Queued;
-            self.queued.push(About::Writable(id.0));
+            self.queued.push(UringRequest::Writable(id.0));
         }
         Ok(())
     }
@@ -424,11 +426,12 @@ impl Streams for Uring {
         match lane.receive {
             Request::Off if watch => {
                 lane.receive = Request::Queued;
-                self.queued.push(About::Receive(id.0));
+                self.queued.push(UringRequest::Receive(id.0));
             }
             // Its last completion comes with a later call, and makes no new request while paused.
             Request::Armed if !watch => {
-                self.ring.cancel(About::Receive(id.0).tag(), About::Cancel(id.0).tag())?;
+                self.ring
+                    .cancel(UringRequest::Receive(id.0).tag(), UringRequest::Cancel(id.0).tag())?;
             }
             _ => {}
         }
@@ -464,7 +467,7 @@ impl Sockets for Uring {
 
     fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
         if !self.spins {
-            self.queued.push(About::Bell(self.bells.len() as u32));
+            self.queued.push(UringRequest::Bell(self.bells.len() as u32));
             self.bells.push(bell.try_clone_to_owned()?);
         }
         Ok(())

@@ -8,7 +8,7 @@
 //! The kernel runs completions only when this thread enters it (`DEFER_TASKRUN`), so none of them
 //! interrupts the thread. It sets a flag in shared memory when there is something to enter it for.
 
-use super::unavailable::Unavailable;
+use super::unavailable::UringError;
 use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::event::PollFlags;
@@ -80,23 +80,23 @@ pub(super) struct Ring {
 impl Ring {
     /// # Errors
     /// If the kernel has no io_uring, not all of it, or forbids it to this process.
-    pub(super) fn open() -> Result<Ring, Unavailable> {
+    pub(super) fn open() -> Result<Ring, UringError> {
         let uring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_taskrun_flag()
             .setup_cqsize(COMPLETIONS)
             .build(SUBMISSIONS)
-            .map_err(|error| Unavailable::of("io_uring_setup", error))?;
-        let memory = Memory::new().map_err(|error| Unavailable::of("mmap", error))?;
+            .map_err(|error| UringError::of("io_uring_setup", error))?;
+        let memory = Memory::new().map_err(|error| UringError::of("mmap", error))?;
         let send = libc::iovec { iov_base: memory.send.start().cast(), iov_len: SEND_BYTES };
         // SAFETY: the memory is unmapped when no request is left, see `drop`.
         unsafe { uring.submitter().register_buffers(&[send]) }
-            .map_err(|error| Unavailable::of("registering the send buffer", error))?;
+            .map_err(|error| UringError::of("registering the send buffer", error))?;
         let entries = memory.entries.start() as u64;
         // SAFETY: the same; the mapping is aligned to a page and has room for that many entries.
         unsafe { uring.submitter().register_buf_ring_with_flags(entries, PIECES, GROUP, 0) }
-            .map_err(|error| Unavailable::of("registering the receive buffers", error))?;
+            .map_err(|error| UringError::of("registering the receive buffers", error))?;
         let memory = ManuallyDrop::new(memory);
         let mut ring = Ring { uring, memory, tail: 0, held: PIECES, pending: 0, writing: None };
         (0..PIECES).for_each(|index| ring.give_back(Piece { index, len: 0 }));

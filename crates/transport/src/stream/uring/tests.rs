@@ -92,12 +92,16 @@ fn crowd(uring: &mut Uring, sent: &[u8]) -> Vec<Member> {
 #[test]
 fn tags_come_back_as_what_they_are_about() {
     for lane in [0, 1, u32::MAX] {
-        for about in [About::Receive(lane), About::Writable(lane), About::Cancel(lane)] {
-            assert_eq!(About::of(about.tag()), about);
+        for about in
+            [UringRequest::Receive(lane), UringRequest::Writable(lane), UringRequest::Cancel(lane)]
+        {
+            assert_eq!(UringRequest::of(about.tag()), about);
         }
     }
-    for about in [About::Listener, About::Bell(0), About::Bell(1), About::Write] {
-        assert_eq!(About::of(about.tag()), about);
+    for about in
+        [UringRequest::Listener, UringRequest::Bell(0), UringRequest::Bell(1), UringRequest::Write]
+    {
+        assert_eq!(UringRequest::of(about.tag()), about);
     }
 }
 
@@ -176,7 +180,10 @@ fn a_request_that_was_broken_off_is_made_again() {
         for round in 0..3 {
             wait_until(&mut uring, |uring| uring.lanes[id.index()].receive == Request::Armed);
             wait(&mut uring);
-            uring.ring.cancel(About::Receive(id.0).tag(), About::Cancel(id.0).tag()).unwrap();
+            uring
+                .ring
+                .cancel(UringRequest::Receive(id.0).tag(), UringRequest::Cancel(id.0).tag())
+                .unwrap();
             uring.enter().unwrap();
             wait_until(&mut uring, |uring| {
                 let _ = uring.enter();

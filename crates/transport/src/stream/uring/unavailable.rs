@@ -9,14 +9,14 @@ use std::io;
     "io_uring can't be used here: {call}: {error}. {why}. The backends \"block\" and \"spin\" do \
      without io_uring"
 )]
-pub(super) struct Unavailable {
+pub(super) struct UringError {
     call: &'static str,
     why: &'static str,
     error: io::Error,
 }
 
-impl Unavailable {
-    pub(super) fn of(call: &'static str, error: io::Error) -> Unavailable {
+impl UringError {
+    pub(super) fn of(call: &'static str, error: io::Error) -> UringError {
         let why = match Errno::from_io_error(&error) {
             Some(Errno::NOSYS) => "This kernel was built without io_uring, or hides it",
             Some(Errno::PERM | Errno::ACCESS) => {
@@ -38,12 +38,12 @@ impl Unavailable {
             }
             _ => "The kernel gives no other reason",
         };
-        Unavailable { call, why, error }
+        UringError { call, why, error }
     }
 }
 
-impl From<Unavailable> for io::Error {
-    fn from(unavailable: Unavailable) -> io::Error {
+impl From<UringError> for io::Error {
+    fn from(unavailable: UringError) -> io::Error {
         io::Error::new(unavailable.error.kind(), unavailable)
     }
 }
@@ -63,7 +63,7 @@ mod tests {
             (Errno::MFILE, "ulimit -n"),
             (Errno::IO, "no other reason"),
         ] {
-            let unavailable = Unavailable::of("io_uring_setup", errno.into());
+            let unavailable = UringError::of("io_uring_setup", errno.into());
             let text = io::Error::from(unavailable).to_string();
             let errno = io::Error::from(errno).to_string();
             for part in [words, &errno, "io_uring_setup", "\"block\" and \"spin\""] {

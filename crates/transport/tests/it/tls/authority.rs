@@ -2,7 +2,7 @@
 
 use plan::trust::Trust;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
-use transport::tls::Pair;
+use transport::tls::CertificatePair;
 
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
@@ -15,22 +15,22 @@ impl Authority {
     }
 
     /// A certificate for `name`, and its key.
-    pub fn pair(&self, name: &str) -> Pair {
+    pub fn pair(&self, name: &str) -> CertificatePair {
         self.sign(CertificateParams::new([name.to_owned()]).unwrap())
     }
 
     /// One whose time is over.
-    pub fn expired(&self, name: &str) -> Pair {
+    pub fn expired(&self, name: &str) -> CertificatePair {
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2020, 2, 1);
         self.sign(params)
     }
 
-    fn sign(&self, params: CertificateParams) -> Pair {
+    fn sign(&self, params: CertificateParams) -> CertificatePair {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.0).unwrap();
-        Pair { certificate: certificate.pem().into(), key: key.serialize_pem().into() }
+        CertificatePair { certificate: certificate.pem().into(), key: key.serialize_pem().into() }
     }
 
     pub fn pem(&self) -> String {

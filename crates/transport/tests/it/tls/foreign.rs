@@ -185,11 +185,11 @@ fn a_certificate_of_openssl_is_its_own_authority() {
         let names = format!("-subj /CN=x -addext subjectAltName=DNS:{NAME}");
         let certificate =
             made(&directory, "pem", &format!("req -x509 {curve} {names} -keyout {key}"))?;
-        Some(transport::tls::Pair { certificate, key: std::fs::read(key).unwrap() })
+        Some(transport::tls::CertificatePair { certificate, key: std::fs::read(key).unwrap() })
     };
     let (Some(its), Some(other)) = (pair("its.key"), pair("other.key")) else { return };
     let server = Server::start("block", 0, Acceptor::of(&its).unwrap());
-    let trust = |pair: &transport::tls::Pair, name: &str| plan::trust::Trust {
+    let trust = |pair: &transport::tls::CertificatePair, name: &str| plan::trust::Trust {
         ca: None,
         ca_pem: Some(String::from_utf8(pair.certificate.clone()).unwrap()),
         name: Some(name.to_owned()),
@@ -218,7 +218,7 @@ fn a_key_that_can_not_be_used_is_an_error_with_the_reason() {
         ("genrsa -traditional -aes256 -passout pass:x 2048", "openssl pkey"),
     ] {
         let Some(key) = made(&directory, "key", arguments) else { return };
-        let pair = transport::tls::Pair { certificate: certificate.clone(), key };
+        let pair = transport::tls::CertificatePair { certificate: certificate.clone(), key };
         let error = Acceptor::of(&pair).err().expect(arguments).to_string();
         assert!(error.contains(why), "{arguments}: {error}");
     }

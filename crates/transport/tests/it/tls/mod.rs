@@ -17,7 +17,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use transport::tls::{Acceptor, Connector, Pair, RECORD_OVERHEAD_BYTES};
+use transport::tls::{Acceptor, CertificatePair, Connector, RECORD_OVERHEAD_BYTES};
 
 const NAME: &str = "exchange.test";
 
@@ -133,7 +133,7 @@ fn a_slow_reader_gets_everything_in_order() {
 fn a_certificate_that_is_not_good_is_rejected_with_the_reason_at_both_ends() {
     let authority = Authority::new();
     let trust = authority.trust(NAME);
-    let of = |pair: &Pair| Acceptor::of(pair).unwrap();
+    let of = |pair: &CertificatePair| Acceptor::of(pair).unwrap();
     let (client, server) = fails(of(&authority.expired(NAME)), &trust);
     assert!(client.contains("certificate is rejected") && client.contains("renew it"), "{client}");
     assert!(server.contains("CertificateExpired"), "{server}");
@@ -142,7 +142,7 @@ fn a_certificate_that_is_not_good_is_rejected_with_the_reason_at_both_ends() {
     assert!(client.contains("name the CA's file"), "{client}");
     assert!(server.contains("the client rejects our certificate"), "{server}");
 
-    let alone = Pair::self_signed(&[NAME.to_owned()]).unwrap();
+    let alone = CertificatePair::self_signed(&[NAME.to_owned()]).unwrap();
     let (client, server) = fails(of(&alone), &trust);
     assert!(client.contains("it is self-signed, or signed by an authority"), "{client}");
     assert!(server.contains("the client rejects our certificate"), "{server}");

@@ -13,7 +13,7 @@ use host::{Cores, Topology, capture};
 use record::doctor::{Findings, Grade};
 use record::machine::Probes;
 use tune::Inspection;
-use tune::watch::{Activity, Reading};
+use tune::watch::{Activity, CounterReading};
 
 /// Calibrated once, which takes 40 ms.
 static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::calibrate);
@@ -51,7 +51,7 @@ impl Room<'_> {
                 ..Probes::default()
             });
         let mut seen = Inspection::read(&root, machine, &cores, self.allowed);
-        let readings = (Reading::take(&root), Reading::take(&root_later));
+        let readings = (CounterReading::take(&root), CounterReading::take(&root_later));
         seen.watched =
             (!self.later.is_empty()).then(|| Activity::between(&readings.0, &readings.1, 2.0));
         tune::examine(&root, &seen, "a test")

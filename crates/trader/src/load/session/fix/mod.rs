@@ -10,8 +10,8 @@ mod replies;
 use self::keys::Keys;
 pub use self::keys::KeysError;
 use self::replies::Replies;
-use crate::load::session::{LoadMessage, OrderProtocol, ReceivedReply, Standing, only_one};
-use crate::session::fix::{Line, Times, initiator, password, whole_or};
+use crate::load::session::{LoadMessage, OrderProtocol, OrderStanding, ReceivedReply, only_one};
+use crate::session::fix::{SessionConnection, Times, initiator, password, whole_or};
 use crate::session::form::CLIENT_ID_BYTES;
 use crate::session::web::{ClientIds, STEP_PATIENCE, nonce};
 use clock::Clock;
@@ -141,7 +141,8 @@ impl OrderProtocol for Fix {
         let lane = &mut self.lanes[lane];
         lane.inbound.reset();
         let FixLane { inbound, patience, .. } = lane;
-        Line { session: &mut session, inbound, stream, times, patience: *patience }.log_on()?;
+        SessionConnection { session: &mut session, inbound, stream, times, patience: *patience }
+            .log_on()?;
         let (order, cancel) = forms(&session, &self.order);
         lane.session = Some(LoggedOn { session, order, cancel });
         Ok(())
@@ -156,13 +157,13 @@ impl OrderProtocol for Fix {
         lane: usize,
         stream: &mut dyn Blocking,
         orders: &[(u64, usize)],
-    ) -> io::Result<Vec<Standing>> {
+    ) -> io::Result<Vec<OrderStanding>> {
         let FixLane { inbound, session, patience } = &mut self.lanes[lane];
         let Some(LoggedOn { session, .. }) = session else {
             return Err(io::ErrorKind::NotConnected.into());
         };
         let (times, patience) = (self.times, *patience);
-        let mut line = Line { session, inbound, stream, times, patience };
+        let mut line = SessionConnection { session, inbound, stream, times, patience };
         for &(number, _) in orders {
             let client_id = self.replies.client_ids.text(number);
             line.send(STATUS_REQUEST, |body| {

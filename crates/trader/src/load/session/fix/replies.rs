@@ -1,7 +1,7 @@
 //! The meaning of what the exchange sends.
 
 use super::CANCEL_AT;
-use crate::load::session::{LoadMessage, Reply, Standing};
+use crate::load::session::{LoadMessage, OrderStanding, Reply};
 use crate::session::fix::text_of;
 use crate::session::form::CLIENT_ID_BYTES;
 use crate::session::web::ClientIds;
@@ -102,16 +102,16 @@ impl Replies {
 }
 
 /// The state of an order, by a report that answers the question (ExecType I).
-pub(super) fn standing(message: fix::message::Message<'_>) -> Option<Standing> {
+pub(super) fn standing(message: fix::message::Message<'_>) -> Option<OrderStanding> {
     if message.msg_type() != b"8" || message.text(EXEC_TYPE) != Some("I") {
         return None;
     }
     // An order that the exchange does not know is rejected (8).
     Some(match message.text(ORD_STATUS)? {
-        "0" | "1" | "6" | "A" | "E" => Standing::Open,
-        "2" => Standing::Filled,
-        "8" => Standing::Unknown,
-        _ => Standing::Ended,
+        "0" | "1" | "6" | "A" | "E" => OrderStanding::Open,
+        "2" => OrderStanding::Filled,
+        "8" => OrderStanding::Unknown,
+        _ => OrderStanding::Ended,
     })
 }
 

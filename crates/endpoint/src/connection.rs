@@ -10,7 +10,7 @@ use wire::reader::{FrameLimits, Message, MessageReader, Role};
 /// Limit on the length of what a target may push.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-pub(crate) struct Line {
+pub(crate) struct ProbeConnection {
     connection: Connection,
     reader: MessageReader,
     random: SplitMix64,
@@ -18,21 +18,21 @@ pub(crate) struct Line {
     out: Vec<u8>,
 }
 
-impl Line {
+impl ProbeConnection {
     /// `early` is what came after the answer to the upgrade.
     pub(crate) fn new(
         connection: Connection,
         early: &[u8],
         payload_bytes: usize,
         seed: u64,
-    ) -> Line {
+    ) -> ProbeConnection {
         let limits = FrameLimits { message_bytes_max: MESSAGE_BYTES_MAX };
         let mut reader = MessageReader::new(Role::Client, limits);
         // Less than one read, which there is room for.
         let taken = reader.fill_from(early, 0);
         debug_assert_eq!(taken, early.len());
         let (random, payload) = (SplitMix64::new(seed), vec![0; payload_bytes]);
-        Line { connection, reader, random, payload, out: Vec::new() }
+        ProbeConnection { connection, reader, random, payload, out: Vec::new() }
     }
 
     /// From just before the write of a ping until just after the read that brought the first byte
