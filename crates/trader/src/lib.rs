@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   load::{open_loop, ping_pong}   the two load models: which message is due when
-//!        └─ load::desk             connections, messages in flight, the two stamps, the recorder
-//!             ├─ in_flight         messages that were sent and not answered yet
+//!        └─ load::desk             sends and reads, with the two stamps
+//!             ├─ connections       the lanes and their writes
+//!             ├─ ledger            messages in flight, and what is counted and recorded of them
 //!             └─ session           encodes orders: `websocket` (JSON), `sbe`, `fix`, `raw` (floor)
 //! ```
 //!

@@ -1,8 +1,6 @@
 //! Latency by intensity: how many messages were due in the millisecond before an order. Nothing is
 //! measured for it: a copy of the schedule follows a millisecond behind.
 
-use crate::load::desk::Desk;
-use crate::load::session::OrderProtocol;
 use clock::schedule::Schedule;
 use plan::intensity::{WINDOW_NS, place_of};
 
@@ -28,16 +26,6 @@ impl Intensity {
             self.behind.advance();
         }
         self.row + place_of(schedule.index() - self.behind.index())
-    }
-}
-
-impl<E: OrderProtocol> Desk<E> {
-    /// Has the response time of an order, which was just appended, recorded in a further series.
-    #[inline]
-    pub(crate) fn also_record(&mut self, number: u64, row: usize) {
-        if let Some(order) = self.in_flight.order(number) {
-            order.further_row = row as u16;
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests one way: which clock stamps them, and what to do where the other end has another one.
 
-use crate::load::patience::Directions;
+use crate::load::desk::patience::Directions;
 use crate::load::rows::{SERIES, SERIES_OF_REQUESTS};
 use between::ends::{ClocksAfter, ClocksBefore};
 use between::offsets::Offsets;

@@ -4,8 +4,10 @@
 
 use crate::load::desk::{Desk, WAIT_NS_MAX};
 use crate::load::error::SourceError;
+use crate::load::going_on::{go_on, outage_ns_max};
 use crate::load::intensity::Intensity;
 use crate::load::session::OrderProtocol;
+use crate::load::silent_lanes::check_silence;
 use clock::schedule::{Arrival, Schedule};
 use plan::process::orders::OrdersPlan;
 use std::path::Path;
@@ -113,7 +115,8 @@ impl Agenda {
             due_ns = self.intended_ns();
             if self.append(desk, due_ns).is_none() {
                 // Count each message once, however often it is tried.
-                desk.load.held_back += u64::from(self.held_back != Some(self.schedule.index()));
+                desk.ledger.load.held_back +=
+                    u64::from(self.held_back != Some(self.schedule.index()));
                 self.held_back = Some(self.schedule.index());
                 break;
             }
@@ -154,7 +157,7 @@ impl Agenda {
 
     fn append<E: OrderProtocol>(&mut self, desk: &mut Desk<E>, intended_ns: u64) -> Option<()> {
         let index = self.schedule.index();
-        if index == self.warm_up_messages && !desk.measuring {
+        if index == self.warm_up_messages && !desk.ledger.measuring {
             desk.start_measuring(intended_ns);
         }
         let (block, position) = self.block();
@@ -163,7 +166,7 @@ impl Agenda {
             let number = first + position;
             desk.order(number, (number % self.accounts) as usize, intended_ns)?;
             if let Some(intensity) = &mut self.intensity {
-                desk.also_record(number, intensity.row(&self.schedule));
+                desk.ledger.also_record(number, intensity.row(&self.schedule));
             }
             Some(())
         } else {
@@ -179,8 +182,8 @@ pub(crate) fn run<E: OrderProtocol>(
     stop: &AtomicBool,
 ) -> bool {
     agenda.start_ns = desk.clock.now_ns() + LEAD_NS;
-    desk.load.rate_per_second_offered = Some(agenda.rate_per_second);
-    let end_ns = agenda.start_ns + agenda.end_ns + OVERRUN_NS_MAX + desk.outage_ns_max();
+    desk.ledger.load.rate_per_second_offered = Some(agenda.rate_per_second);
+    let end_ns = agenda.start_ns + agenda.end_ns + OVERRUN_NS_MAX + outage_ns_max(desk);
     while !agenda.is_over() && desk.failure.is_none() && !stop.load(Ordering::Relaxed) {
         agenda.send_due(desk);
         let now_ns = desk.clock.now_ns();
@@ -196,10 +199,10 @@ pub(crate) fn run<E: OrderProtocol>(
         }
         desk.roll(now_ns);
         desk.expire(now_ns);
-        desk.check_silence(now_ns);
-        desk.recover(stop);
+        check_silence(desk, now_ns);
+        go_on(desk, stop);
     }
-    desk.load.rate_per_second_achieved = desk.achieved(agenda.rate_per_second);
+    desk.ledger.load.rate_per_second_achieved = desk.ledger.achieved(agenda.rate_per_second);
     let complete = agenda.is_over() && desk.failure.is_none();
     agenda.wind_up(desk);
     drain(desk, stop);
@@ -208,9 +211,9 @@ pub(crate) fn run<E: OrderProtocol>(
 
 /// Waits for outstanding replies.
 fn drain<E: OrderProtocol>(desk: &mut Desk<E>, stop: &AtomicBool) {
-    let outage_ns = if stop.load(Ordering::Relaxed) { 0 } else { desk.outage_ns_max() };
-    let until_ns = desk.clock.now_ns() + DRAIN_NS + desk.patience_ns() + outage_ns;
-    while desk.unanswered() > 0 && !desk.is_broken() && desk.clock.now_ns() < until_ns {
+    let outage_ns = if stop.load(Ordering::Relaxed) { 0 } else { outage_ns_max(desk) };
+    let until_ns = desk.clock.now_ns() + DRAIN_NS + desk.ledger.patience_ns() + outage_ns;
+    while desk.unanswered() > 0 && !desk.broken && desk.clock.now_ns() < until_ns {
         desk.flush();
         let now_ns = desk.clock.now_ns();
         desk.expire(now_ns);
@@ -218,6 +221,6 @@ fn drain<E: OrderProtocol>(desk: &mut Desk<E>, stop: &AtomicBool) {
         for index in 0..desk.ready.len() {
             desk.handle(desk.ready[index]);
         }
-        desk.recover(stop);
+        go_on(desk, stop);
     }
 }

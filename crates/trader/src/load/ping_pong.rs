@@ -3,8 +3,10 @@
 //! `cycle`.
 
 use crate::load::desk::{Desk, WAIT_NS_MAX};
+use crate::load::going_on::{go_on, outage_ns_max};
 use crate::load::open_loop::DRAIN_NS;
 use crate::load::session::{LoadMessage, OrderProtocol, Reply};
+use crate::load::silent_lanes::check_silence;
 use plan::tables::load::Load;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +27,7 @@ pub(crate) fn run<E: OrderProtocol>(
     }
     desk.flush();
     let mut now_ns = start_ns;
-    let drain_ns = DRAIN_NS + desk.patience_ns() + desk.outage_ns_max();
+    let drain_ns = DRAIN_NS + desk.ledger.patience_ns() + outage_ns_max(desk);
     let mut drained_at_ns = end_ns + drain_ns;
     // Until every account's last cycle has ended, so that the book is empty again.
     while desk.unanswered() > 0 && desk.failure.is_none() && now_ns < drained_at_ns {
@@ -43,28 +45,28 @@ pub(crate) fn run<E: OrderProtocol>(
         if desk.expire(now_ns) {
             answer_all(desk, &mut next_number, goes_on);
         }
-        if now_ns >= measure_at_ns && !desk.measuring {
+        if now_ns >= measure_at_ns && !desk.ledger.measuring {
             desk.start_measuring(now_ns);
         }
         desk.roll(now_ns);
-        desk.check_silence(now_ns);
-        if desk.recover(stop) {
+        check_silence(desk, now_ns);
+        if go_on(desk, stop) {
             answer_all(desk, &mut next_number, goes_on);
         }
     }
-    if desk.measuring && now_ns > desk.measured_from_ns {
-        let measured_seconds = (now_ns - desk.measured_from_ns) as f64 / 1e9;
-        desk.load.rate_per_second_achieved = desk.load.sent as f64 / measured_seconds;
+    if desk.ledger.measuring && now_ns > desk.ledger.measured_from_ns {
+        let measured_seconds = (now_ns - desk.ledger.measured_from_ns) as f64 / 1e9;
+        desk.ledger.load.rate_per_second_achieved = desk.ledger.load.sent as f64 / measured_seconds;
     }
     now_ns >= end_ns && desk.failure.is_none()
 }
 
 /// Sends what the answers, and those that nobody waits for any more, give way to.
 fn answer_all<E: OrderProtocol>(desk: &mut Desk<E>, next_number: &mut u64, goes_on: bool) {
-    for index in 0..desk.answered.len() {
+    for index in 0..desk.ledger.answered.len() {
         answer(desk, next_number, index, goes_on);
     }
-    desk.answered.clear();
+    desk.ledger.answered.clear();
     desk.flush();
 }
 
@@ -74,7 +76,7 @@ fn answer<E: OrderProtocol>(
     index: usize,
     goes_on: bool,
 ) {
-    let (reply, number) = desk.answered[index];
+    let (reply, number) = desk.ledger.answered[index];
     match reply {
         Reply::Ack(LoadMessage::Order, _) | Reply::Lost(LoadMessage::Order, _) => {
             let now_ns = desk.clock.now_ns();
@@ -83,7 +85,7 @@ fn answer<E: OrderProtocol>(
             }
         }
         Reply::Ack(LoadMessage::Cancel, _) | Reply::Lost(..) | Reply::Rejected(_) if goes_on => {
-            if let Some(account) = desk.account_of(number) {
+            if let Some(account) = desk.ledger.account_of(number) {
                 begin(desk, next_number, account);
             }
         }
@@ -94,7 +96,8 @@ fn answer<E: OrderProtocol>(
 fn begin<E: OrderProtocol>(desk: &mut Desk<E>, next_number: &mut u64, account: usize) {
     let now_ns = desk.clock.now_ns();
     // A datagram that is still waited for keeps its slot, while other flows go on.
-    let tries = if desk.patience_ns() == 0 { 1 } else { desk.slots() as u64 };
+    let tries =
+        if desk.ledger.patience_ns() == 0 { 1 } else { desk.ledger.in_flight.slots() as u64 };
     let first = *next_number;
     let is_sent = (first..first + tries).any(|number| {
         *next_number = number;

@@ -3,20 +3,21 @@
 use crate::load::addresses::first_of;
 use crate::load::bulk::BulkFlows;
 use crate::load::card::{self, Card};
-use crate::load::desk::{Desk, FinishedLoad};
+use crate::load::desk::Desk;
+use crate::load::desk::redial::Redial;
+use crate::load::desk::silence::Silence;
+use crate::load::desk::stamping::Stamping;
 use crate::load::dialler::{Dialler, dial, dial_datagrams, first_address, log_on, log_on_below};
 use crate::load::error::TraderError;
+use crate::load::finish::{FinishedLoad, finish};
 use crate::load::open_loop::{self, Agenda};
 use crate::load::progress::Teller;
-use crate::load::redial::Redial;
 use crate::load::rows::{Rows, series};
 use crate::load::session::OrderProtocol;
 use crate::load::session::fix::Fix;
 use crate::load::session::raw::{HELLO_PATIENCE, Raw, greet};
 use crate::load::session::sbe::Sbe;
 use crate::load::session::websocket::WebSocket;
-use crate::load::silence::Silence;
-use crate::load::stamping::Stamping;
 use crate::load::{bare, codec, one_way, ping_pong};
 use clock::Clock;
 use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
@@ -141,7 +142,7 @@ fn measure_over<E: OrderProtocol>(
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
     desk.processor = ProcessorMeter::new(plan.exchange_process);
     desk = desk.with_redial(Redial::new(plan, current, clock.now_ns()));
-    desk.silence = plan.silence_ms_max.map(Silence::new);
+    desk.ledger.silence = plan.silence_ms_max.map(Silence::new);
     if let Some(row) = rows.stamped {
         let keeps = card.is_some() || two_clocks.is_some();
         let kept = if keeps { card::messages(plan) } else { 0 };
@@ -167,9 +168,9 @@ fn measure_over<E: OrderProtocol>(
         Some(agenda) => open_loop::run(&mut desk, agenda, stop),
         None => ping_pong::run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop),
     };
-    let measured_from_ns = desk.measured_from_ns;
+    let measured_from_ns = desk.ledger.measured_from_ns;
     let processor = processor(&plan.backend, desk.processor.used_ns());
-    let FinishedLoad { load: mut counted, failure, entry, ways, times } = desk.finish();
+    let FinishedLoad { load: mut counted, failure, entry, ways, times } = finish(desk);
     counted.processor = processor;
     counted.model = load.model.name().to_owned();
     counted.stacks.extend(stack);

@@ -9,27 +9,27 @@ use transport::StreamId;
 pub(super) const LANE_BYTES_MAX: usize = 32 * 1024;
 
 /// One connection.
-pub(super) struct LoadLane {
-    pub(super) stream: StreamId,
+pub(crate) struct LoadLane {
+    pub(crate) stream: StreamId,
     /// Encoded, but not taken by the kernel yet.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The messages in `bytes`, each with the offset of its end.
-    pub(super) unsent: Vec<UnsentMessage>,
+    pub(crate) unsent: Vec<UnsentMessage>,
     /// It is in the desk's list of lanes to write.
-    pub(super) dirty: bool,
-    pub(super) watched: bool,
-    pub(super) unanswered: u32,
+    pub(crate) dirty: bool,
+    pub(crate) watched: bool,
+    pub(crate) unanswered: u32,
     /// Time of the last read with data, or of the first message after nothing was owed.
-    pub(super) quiet_since_ns: u64,
+    pub(crate) quiet_since_ns: u64,
     /// The highest sequence number answered so far, to detect replies out of order.
-    pub(super) answered_sequence: u64,
+    pub(crate) answered_sequence: u64,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct UnsentMessage {
-    pub(super) number: u64,
-    pub(super) message: LoadMessage,
-    pub(super) end: usize,
+pub(crate) struct UnsentMessage {
+    pub(crate) number: u64,
+    pub(crate) message: LoadMessage,
+    pub(crate) end: usize,
 }
 
 impl LoadLane {

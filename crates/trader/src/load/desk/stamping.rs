@@ -1,6 +1,6 @@
 //! Messages that the kernel stamps: which ones, and where their time goes.
 
-use crate::load::in_flight::{InFlight, Progress};
+use crate::load::desk::in_flight::{InFlight, Progress};
 use crate::load::session::LoadMessage;
 use crate::stamped::StampedMessages;
 use between::ways::KernelTimes;

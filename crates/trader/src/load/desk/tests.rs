@@ -1,7 +1,9 @@
 //! The two stamps with partial writes and split replies.
 
 use super::*;
+use crate::load::finish::{FinishedLoad, finish};
 use crate::load::rows::{SERIES, SERIES_OF_REQUESTS};
+use crate::load::session::Reply;
 use crate::load::session::raw::Raw;
 use crate::scripted::ScriptedStreams;
 use clock::recorder::recorder;
@@ -17,7 +19,7 @@ fn desk(script: &ScriptedStreams) -> (Desk<Raw>, clock::recorder::Drain) {
     let streams = Box::new(script.clone());
     let entry = Raw::new(BYTES, 1, false);
     let mut desk = Desk::new(Clock::calibrate(), streams, &[StreamId(0)], entry, recorder);
-    desk.load.rate_per_second_offered = Some(1.0);
+    desk.ledger.load.rate_per_second_offered = Some(1.0);
     desk.start_measuring(0);
     (desk, drain)
 }
@@ -29,7 +31,7 @@ fn reply(kind: u8, length_bytes: u16, sequence: u64) -> Vec<u8> {
 }
 
 fn totals(desk: Desk<Raw>, drain: clock::recorder::Drain) -> Vec<(String, u64, u64)> {
-    desk.finish();
+    finish(desk);
     let mut log = Vec::new();
     drain.run("t", &mut log, SystemTime::now(), 0, &|| ()).unwrap();
     let totals = record::hlog::totals(&log[..]).unwrap();
@@ -118,7 +120,7 @@ fn every_odd_reply_is_counted_as_what_it_is() {
     ];
     script.0.borrow_mut().reads.push_back((replies.concat(), 20));
     desk.handle(Ready::Readable(StreamId(0)));
-    let FinishedLoad { load, failure, .. } = desk.finish();
+    let FinishedLoad { load, failure, .. } = finish(desk);
     assert_eq!(failure, None);
     assert_eq!((load.sent, load.received), (4, 2));
     assert_eq!((load.out_of_order, load.duplicated, load.unexpected), (1, 3, 1));
@@ -129,7 +131,7 @@ fn every_odd_reply_is_counted_as_what_it_is() {
 fn an_order_waits_while_its_slot_is_unanswered() {
     let script = ScriptedStreams::default();
     let (mut desk, _drain) = desk(&script);
-    let ring = crate::load::in_flight::IN_FLIGHT_MAX as u64;
+    let ring = crate::load::desk::in_flight::IN_FLIGHT_MAX as u64;
     script.0.borrow_mut().writes.push_back((200, 10));
     desk.order(0, 0, 0).unwrap();
     desk.flush();
@@ -149,8 +151,8 @@ fn each_datagram_has_a_write_and_a_stamp_of_its_own() {
     let entry = Raw::new(BYTES, 1, true);
     let mut desk = Desk::new(Clock::calibrate(), streams, &[StreamId(0)], entry, recorder)
         .of_requests()
-        .over_datagrams(1_000, 1.0, crate::load::patience::Directions::None);
-    desk.load.rate_per_second_offered = Some(1.0);
+        .over_datagrams(1_000, 1.0, crate::load::desk::patience::Directions::None);
+    desk.ledger.load.rate_per_second_offered = Some(1.0);
     desk.start_measuring(0);
     desk.order(0, 0, 100).unwrap();
     desk.order(1, 0, 100).unwrap();
@@ -162,14 +164,17 @@ fn each_datagram_has_a_write_and_a_stamp_of_its_own() {
     }
     assert!(!desk.expire(1_999), "it is still waited for");
     assert!(desk.expire(2_050));
-    assert_eq!(desk.answered, [(Reply::Lost(LoadMessage::Order, 0), 0)]);
+    assert_eq!(desk.ledger.answered, [(Reply::Lost(LoadMessage::Order, 0), 0)]);
     // After that time it is late, and then a duplicate.
     for stamp_ns in [2_100, 2_200] {
         script.0.borrow_mut().reads.push_back((reply(b'O', 300, 0), stamp_ns));
         desk.handle(Ready::Readable(StreamId(0)));
     }
-    assert_eq!((desk.load.received, desk.load.lost, desk.load.duplicated), (1, 1, 2));
-    assert_eq!(desk.load.datagrams.unwrap().late, 1);
+    assert_eq!(
+        (desk.ledger.load.received, desk.ledger.load.lost, desk.ledger.load.duplicated),
+        (1, 1, 2)
+    );
+    assert_eq!(desk.ledger.load.datagrams.unwrap().late, 1);
     assert_eq!(
         totals(desk, drain),
         [

@@ -26,7 +26,7 @@ fn messages_in_flight_are_settled_once() {
     let entry = Raw::new(BYTES, 1, false);
     let ids = [StreamId(0)];
     let mut desk = Desk::new(Clock::calibrate(), Box::new(script.clone()), &ids, entry, recorder);
-    desk.load.rate_per_second_offered = Some(1.0);
+    desk.ledger.load.rate_per_second_offered = Some(1.0);
     desk.start_measuring(0);
     // Orders 0 to 3 are acknowledged, and their cancels in flight; so are 4 to 8, and the cancels
     // of 6 to 8.
@@ -39,13 +39,13 @@ fn messages_in_flight_are_settled_once() {
     [0, 1, 2, 3, 6, 7, 8].into_iter().for_each(|number| desk.cancel(number, 1600).unwrap());
     script.0.borrow_mut().writes.push_back((700, 1700));
     desk.flush();
-    assert_eq!((desk.unanswered(), desk.load.received), (12, 4));
+    assert_eq!((desk.unanswered(), desk.ledger.load.received), (12, 4));
 
-    let waiting = desk.in_flight.written();
+    let waiting = desk.ledger.in_flight.written();
     use OrderStanding::{Ended, Filled, Open, Unknown};
     let standings = [Unknown, Open, Ended, Filled, Open, Unknown, Ended, Filled, Unknown];
     let mut outage = Outage::default();
-    desk.settle(waiting, &(0..).zip(standings).collect(), 9000, &mut outage);
+    settle(&mut desk, waiting, &(0..).zip(standings).collect(), 9000, &mut outage);
     // Late: the cancels of 0, 2 and 6, and the orders 4, 6 and 7. Rejected: the cancels of 3 and 7,
     // the orders 5 and 8, and the cancel of 8.
     let expected = Outage {
@@ -56,32 +56,15 @@ fn messages_in_flight_are_settled_once() {
         ..Outage::default()
     };
     assert_eq!(outage, expected);
-    assert_eq!((desk.unanswered(), desk.load.received, desk.load.rejected), (1, 15, 5));
+    assert_eq!(
+        (desk.unanswered(), desk.ledger.load.received, desk.ledger.load.rejected),
+        (1, 15, 5)
+    );
     // The cancel of order 1 leaves again, as the same message.
-    assert_eq!(desk.lanes[0].bytes.len(), 100);
-    assert!(desk.in_flight.written().is_empty());
-    assert_eq!((desk.load.sent, desk.load.duplicated, desk.load.out_of_order), (16, 0, 0));
-}
-
-#[test]
-fn an_outage_ends_with_the_first_answer() {
-    let plan = |target: &str| OrdersPlan { target: target.to_owned(), ..plan() };
-    assert!(Redial::new(&plan("a:1"), 0, 0).is_none(), "there is nowhere to go");
-    let mut redial = Redial::new(&plan("a:1, b:2"), 0, 700).unwrap();
-    redial.open = Some(Outage::default());
-    let before_any = Outage { silence_ns: 300, ..Outage::default() };
-    assert_eq!(redial.answered(1000), Some(before_any), "lost before the first answer");
-    redial.open = Some(Outage { unanswered: 3, ..Outage::default() });
-    let outage = Outage { unanswered: 3, silence_ns: 400, ..Outage::default() };
-    assert_eq!(redial.answered(1400), Some(outage));
-    assert_eq!(redial.answered(1500), None);
-}
-
-fn plan() -> OrdersPlan {
-    let text = serde_json::json!({
-        "subject": "s", "target": "", "wire": "websocket-json", "backend": "block", "core": null,
-        "scheduling": "other", "warm_up_seconds": 0.0, "seconds": 1.0, "hlog": "",
-        "load": plan::tables::load::Load::default(),
-    });
-    serde_json::from_value(text).unwrap()
+    assert_eq!(desk.connections.lanes[0].bytes.len(), 100);
+    assert!(desk.ledger.in_flight.written().is_empty());
+    assert_eq!(
+        (desk.ledger.load.sent, desk.ledger.load.duplicated, desk.ledger.load.out_of_order),
+        (16, 0, 0)
+    );
 }

@@ -1,15 +1,22 @@
 //! How long replies over datagrams are waited for, and for which.
 
-use crate::load::in_flight::{IN_FLIGHT_MAX, InFlight, Progress};
+use crate::load::desk::in_flight::{IN_FLIGHT_MAX, InFlight, Progress, Stamps};
 use crate::load::session::LoadMessage;
 use between::ways::Ways;
+use clock::recorder::Recorder;
 use std::collections::VecDeque;
+use transport::echo::datagrams::EchoStamps;
+
+/// The series that only stamped replies fill.
+const FORWARD_RESPONSE: usize = 6;
+const FORWARD_SERVICE: usize = 7;
+const REVERSE_SERVICE: usize = 8;
 
 /// The messages whose replies are waited for.
 pub(super) struct Patience {
     pub(super) patience_ns: u64,
     /// Each direction is a series of its own.
-    pub(super) directions: Directions,
+    directions: Directions,
     /// Messages in the order of sending. Some are answered: those are dropped when they come to the
     /// front, or when nothing else fits in.
     pub(super) sent: VecDeque<(u64, LoadMessage)>,
@@ -66,5 +73,34 @@ impl Patience {
             }
             self.sent.push_back(message);
         }
+    }
+
+    /// Records or keeps both directions of a request that ended then; without the echo's stamps it
+    /// was lost. `is_open`: it had an intended time.
+    #[inline]
+    pub(super) fn record_ways(
+        &mut self,
+        (number, message): (u64, LoadMessage),
+        stamps: &Stamps,
+        (echo, ended_ns): (Option<EchoStamps>, u64),
+        is_open: bool,
+        recorder: &mut Recorder,
+    ) {
+        let Stamps { intended_ns, sent_ns, .. } = *stamps;
+        match &mut self.directions {
+            Directions::Recorded => {}
+            Directions::Kept(ways) => {
+                let sequence = message.sequence(number);
+                return ways.keep(sequence, [intended_ns, sent_ns, ended_ns], echo);
+            }
+            Directions::None => return,
+        }
+        let (came_ns, left_ns) =
+            echo.map_or((ended_ns, sent_ns), |echo| (echo.received_ns, echo.sent_ns));
+        if is_open {
+            recorder.record(FORWARD_RESPONSE, came_ns.saturating_sub(intended_ns));
+        }
+        recorder.record(FORWARD_SERVICE, came_ns.saturating_sub(sent_ns));
+        recorder.record(REVERSE_SERVICE, ended_ns.saturating_sub(left_ns));
     }
 }

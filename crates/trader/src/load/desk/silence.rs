@@ -5,7 +5,7 @@ use record::Outage;
 /// Notes it in the measured part.
 pub(crate) struct Silence {
     /// Time that the exchange may be silent, ns.
-    pub(super) ns_max: u64,
+    pub(crate) ns_max: u64,
     /// When the measured part began, and when the last answer came since then.
     times_ns: Option<(u64, u64)>,
     longest: Outage,
