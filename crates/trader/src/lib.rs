@@ -12,7 +12,7 @@
 //!
 //! ```text
 //!   tick::run                      set-up, threads, end
-//!        └─ tick::event_loop       joins the stages; `replies` and `phase` do the rest
+//!        └─ tick::event_loop       `path` joins the stages; `listening` and `upkeep` do the rest
 //!             ├─ (transport)       ① ingest: a datagram, stamped by the kernel and by us
 //!             ├─ stages            from a datagram to an order; `rehearsal` keeps them warm
 //!             │    ├─ logic        ② normalise: `feed::Follower`   ③ signal: `strategy`   ④ `risk`

@@ -1,6 +1,6 @@
 //! From a loop that is over to what its thread has to tell.
 
-use crate::tick::event_loop::TickLoop;
+use crate::tick::event_loop::state::TickLoop;
 use crate::tick::logic::TradingLogic;
 use crate::tick::phase::Course;
 use crate::tick::result::{BookCounts, ReceiverCounts, ThreadResult};

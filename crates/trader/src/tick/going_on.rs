@@ -7,7 +7,7 @@
 use crate::load::addresses::search;
 use crate::session::standing::OrderStanding;
 use crate::tick::addresses::Addresses;
-use crate::tick::event_loop::TickLoop;
+use crate::tick::event_loop::state::TickLoop;
 use crate::tick::logic::TradingLogic;
 use crate::tick::session::{Join, JoinedSession, OrderSession};
 use record::Outage;

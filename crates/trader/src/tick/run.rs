@@ -7,7 +7,7 @@ use crate::load::error::TraderError;
 use crate::risk::Rejection;
 use crate::tick::addresses::Addresses;
 use crate::tick::audit_trail::AuditTrail;
-use crate::tick::event_loop::TickLoop;
+use crate::tick::event_loop::{self, state::TickLoop};
 use crate::tick::finish::finish;
 use crate::tick::followed::FollowedBook;
 use crate::tick::followed::json::JsonBook;
@@ -327,14 +327,14 @@ fn go_through<M: TradingLogic, L: OrderSession>(
     let warm_up_ns = ns(plan.warm_up_seconds);
     // Before this, parts of snapshots may have found no room while the memory above was made.
     ticks.parts.receiver.count_drops();
-    ticks.start(warm_up_ns, warm_up_ns + ns(plan.seconds));
+    event_loop::start(ticks, warm_up_ns, warm_up_ns + ns(plan.seconds));
     let mut stopped = false;
     loop {
         while !ticks.course.is_over() && ticks.failure.is_none() {
-            ticks.turn();
+            event_loop::turn(ticks);
             if stop.load(Ordering::Relaxed) && !stopped {
                 stopped = true;
-                ticks.break_off();
+                event_loop::break_off(ticks);
             }
         }
         if stopped || !go_on(ticks, stop) {

@@ -9,7 +9,7 @@ use crate::tick::logic::FloorLogic;
 use crate::tick::order_stream::OrderStream;
 use crate::tick::samples::Samples;
 use crate::tick::session::raw::RawSession;
-use crate::tick::stages::OUT_BYTES_MAX;
+use crate::tick::stages::{OUT_BYTES_MAX, Stages};
 use clock::{Clock, Deadline};
 use host::processor::ProcessorMeter;
 use plan::process::ticks::RawPlan;
@@ -70,7 +70,7 @@ impl Bench {
         let deadline = Deadline::after(Duration::from_secs(10));
         while !holds(&self.ticks) {
             assert!(!deadline.left().is_zero(), "{:?}", self.ticks.failure);
-            self.ticks.turn();
+            turn(&mut self.ticks);
         }
     }
 
@@ -156,7 +156,7 @@ fn replies_are_looked_for_between_datagrams() {
     }
     bench.reply(0, [1; 4], 900);
     // All are in the socket: no poll is empty.
-    (0..burst).for_each(|_| bench.ticks.turn());
+    (0..burst).for_each(|_| turn(&mut bench.ticks));
     assert_eq!(bench.ticks.stages.counts.datagrams, u64::from(burst));
     assert_eq!(bench.script.0.borrow().waits, 2);
     assert_eq!(bench.ticks.stages.counts.received, 1);
@@ -166,12 +166,12 @@ fn replies_are_looked_for_between_datagrams() {
 #[test]
 fn a_stream_that_owes_nothing_is_seldom_looked_at() {
     let mut bench = bench();
-    (0..LOOKS_WITHOUT_DEBT * 3).for_each(|_| bench.ticks.turn());
+    (0..LOOKS_WITHOUT_DEBT * 3).for_each(|_| turn(&mut bench.ticks));
     assert_eq!(bench.script.0.borrow().waits, 3);
     bench.takes(100, 700);
     bench.send(1, 3, 5);
     bench.turn_until(|ticks| ticks.stages.counts.sent == 1);
-    (0..10).for_each(|_| bench.ticks.turn());
+    (0..10).for_each(|_| turn(&mut bench.ticks));
     assert!(bench.script.0.borrow().waits >= 13, "it owes a reply");
 }
 
