@@ -33,6 +33,7 @@ mod end;
 mod hold;
 mod link;
 mod message;
+mod state;
 mod streams;
 mod thread;
 
@@ -49,7 +50,7 @@ use crate::backend::Backend;
 use crate::gateway::end::GatewayEnd;
 use crate::gateway::link::{GatewayEndGuard, GivenBy, GivenTo, Link, told};
 use crate::gateway::message::MESSAGE_BYTES_MAX;
-use crate::gateway::streams::Gateways;
+use crate::gateway::state::Gateways;
 use crate::gateway::thread::{Gateway, GatewayParts};
 use crate::streams::Streams;
 use crate::tls::Acceptor;
