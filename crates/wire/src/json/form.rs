@@ -4,9 +4,9 @@
 //!
 //! It needs no key to be found, which is most of the scanner's work.
 
-use super::plain_bytes;
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
+use crate::json::string::plain_bytes;
 
 /// The rest of a message.
 pub(crate) struct Form<'a> {

@@ -1,4 +1,24 @@
-//! Writes JSON strings.
+//! Strings of JSON: where one ends, and how one is written.
+
+/// Number of bytes before the first quote, backslash or control character; eight at a time.
+#[inline]
+pub(super) fn plain_bytes(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // A byte's high bit is set if `word`'s byte is below `limit`. Above the first such byte a
+    // borrow may set other bits, but only the first matters.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & (ONES * 0x80);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let (quote, backslash) = (ONES * u64::from(b'"'), ONES * u64::from(b'\\'));
+        let stops = below(word, 0x20) | below(word ^ quote, 1) | below(word ^ backslash, 1);
+        if stops != 0 {
+            return i * 8 + stops.trailing_zeros() as usize / 8;
+        }
+    }
+    let stops = |&b: &u8| b < b' ' || b == b'"' || b == b'\\';
+    bytes.len() - rest.len() + rest.iter().position(stops).unwrap_or(rest.len())
+}
 
 /// Appends a string with quotes and escapes.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
@@ -29,3 +49,7 @@ fn write_escaped(out: &mut Vec<u8>, text: &[u8]) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "string_tests.rs"]
+mod tests;
