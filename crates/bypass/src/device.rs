@@ -13,7 +13,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 
-/// Frames of an interface. In words it says what it is and how it runs.
+/// Frames of an interface. `Display` says which interface it is and how it runs.
 pub trait Device: Frames + fmt::Display {
     /// The interface.
     fn interface(&self) -> &Interface;

@@ -77,7 +77,7 @@ mod tests {
             let on_time = |hold| last.iter().filter(|one| one.unwrap() <= hold).count() as f64;
             assert!(on_time(hold) >= fair * 1_000.0 && on_time(hold - 1) < fair * 1_000.0);
         }
-        // A message that somebody never got is released to all at no time.
+        // One recipient never got the message: there is no time at which all have it.
         last[0] = None;
         assert_eq!(smallest_hold(&mut last, 1.0), None);
         assert_eq!(smallest_hold(&mut last, 0.999), Some(1_000));

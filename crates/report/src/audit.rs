@@ -43,7 +43,7 @@ pub fn audit(audited: &AuditSummary, columns: usize) -> String {
     if !audited.same_clock {
         line(
             "OTHER CLOCK",
-            "the exchange's stamps are on its own clock, which the log's header lays beside UTC if the exchange did",
+            "the exchange's stamps are on its own clock; the log's header converts it to UTC if the exchange told how",
         );
     }
     line("decision", &percentiles(&audited.decision, "tick's read to risk's verdict"));

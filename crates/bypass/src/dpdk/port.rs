@@ -41,8 +41,8 @@ const OWN_PROGRAM: &str = "xdp_prog=";
 /// The argument with the number of its queue, by default 0.
 const QUEUE: &str = "start_queue=";
 
-/// The driver that gets as one frame what the kernel has joined (TSO of a veth's peer, GRO of a
-/// card), and cuts what is longer than its slots, by default 2 KiB.
+/// This driver receives packets that the kernel has joined (TSO of a veth's peer, GRO of a card) as
+/// one frame. It cuts frames that are longer than its slots, by default 2 KiB.
 const JOINING: &str = "net_af_packet";
 /// Slots for such frames, bytes: a multiple of 16 (packet_mmap), and whole in a block of pages.
 const SLOT_BYTES: u32 = 65_408;

@@ -197,7 +197,7 @@ fn stall(bench: &Bench<'_>) -> anyhow::Result<Finding> {
         every_ms: STALL_EVERY_MS,
         response_ns_p90: [response.effect.a, response.effect.b],
         service_ns_p90: [service.effect.a, service.effect.b],
-        // One question is asked here, so p stands as it is.
+        // A single hypothesis is tested here, so p needs no correction.
         seen: response.effect.p < SIGNIFICANCE
             && response.effect.change > response.effect.noise_floor
             && service.effect.added_ns as f64

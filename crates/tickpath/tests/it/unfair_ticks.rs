@@ -111,7 +111,7 @@ const WAY: u32 = 3;
 /// The hold, in steps: all have a tick by then.
 const HOLD: u32 = 4;
 
-/// Their races with this hold, in steps, and what each recorded of it.
+/// Races of the three traders, which hold ticks for `hold` steps, and the record of each hold.
 fn held(hold: u32, factor: u32) -> (Vec<Vec<usize>>, Vec<Value>) {
     let place = tempfile::tempdir().unwrap();
     let step = STEP * factor;

@@ -189,7 +189,7 @@ impl Gateway {
     fn send_on(&mut self) {
         while let Some(UnsentPart { stream, stamp_ns, start, end }) = &mut self.unsent {
             let head = Head { kind: LinkKind::Received, stream: *stream, value: *stamp_ns };
-            // Over the last bytes of the part before, which has been sent.
+            // This overwrites the end of the part before, which has been sent.
             self.buffer[*start - HEAD_BYTES..*start].copy_from_slice(&head.encode());
             let part_end = (*end).min(*start + BYTES_MAX);
             if self.to_exchange.try_send(&self.buffer[*start - HEAD_BYTES..part_end]).is_err() {

@@ -27,7 +27,7 @@ impl BelowReceiver {
         clock: Clock,
     ) -> io::Result<BelowReceiver> {
         let address = v4(address)?;
-        // An unnamed interface is the one of the connections.
+        // The interface of the connections is the default.
         let own = Some(multicast.map_or(*address.ip(), |(_, interface)| interface))
             .filter(|own| !own.is_unspecified())
             .or(device.address());

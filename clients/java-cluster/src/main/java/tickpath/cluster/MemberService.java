@@ -21,7 +21,7 @@ abstract class MemberService implements ClusteredService {
 
     private static final int FRAGMENTS_PER_POLL = 10;
 
-    /** Tries to send a reply. Without room then, the gateway gets none until it asks again. */
+    /** Attempts to send a reply. If none finds room, the gateway must ask again for the reply. */
     private static final int SEND_TRIES_MAX = 3;
 
     protected final int member;
