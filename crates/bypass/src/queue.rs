@@ -275,7 +275,7 @@ pub(crate) fn dropped(socket: RawFd) -> Option<u64> {
     (failed == 0).then_some(words[0] + words[3])
 }
 
-/// A received frame, as long as it may be sent in place.
+/// A received frame while it may still be sent in place.
 pub(crate) struct ReceivedFrame<'a> {
     queue: &'a mut Queue,
     packet: xdp::Packet,

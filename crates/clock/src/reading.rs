@@ -129,8 +129,8 @@ impl Clock {
         u64::try_from(i128::from(self.origin_ns) + ns).ok()
     }
 
-    /// Whether this machine has the counter. A clock that another machine wrote may name one that
-    /// it has not.
+    /// Whether this machine has the counter. A clock that another machine wrote may name a counter
+    /// that is missing here.
     pub fn is_readable(&self) -> bool {
         self.source == Source::MonotonicRaw || self.source == pick_source()
     }

@@ -32,7 +32,7 @@ pub struct EchoClock {
     /// The clock of its stamps.
     #[serde(flatten)]
     pub time: TimeBase,
-    /// The line by which it laid the kernel's stamps on that clock, up to the reading of
+    /// The line by which it converted the kernel's stamps to that clock, up to the reading of
     /// `time.wall`; `None` if the kernel doesn't stamp there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<WallLine>,

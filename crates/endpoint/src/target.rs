@@ -39,7 +39,7 @@ impl StepError {
 /// A fresh connection, and how long each step to it took, ns.
 pub(crate) struct FreshConnection {
     pub connection: Connection,
-    /// From the SYN until the connection stood.
+    /// From the SYN until the connection was open.
     pub connect_ns: u64,
     /// From the first byte of the handshake until it was done; `None` without TLS.
     pub handshake_ns: Option<u64>,

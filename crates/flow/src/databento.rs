@@ -58,7 +58,7 @@ pub fn live_orders(path: &Path) -> Result<Vec<LiveOrder>, DatabentoError> {
     live_orders_of(open(path)?, &path.display().to_string())
 }
 
-/// As [`live_orders`], of the bytes of a file with that name.
+/// As [`live_orders`], from `reader`; errors name the file `file`.
 ///
 /// # Errors
 /// The same.

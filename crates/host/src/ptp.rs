@@ -74,7 +74,7 @@ pub struct CardReader {
 }
 
 impl CardReader {
-    /// Reads the clock at `device` from now on, and lays it on `clock`.
+    /// Reads the clock at `device` from now on, and converts it to `clock`.
     ///
     /// # Errors
     /// As [`read`].

@@ -183,7 +183,7 @@ impl Broadcast {
             let wanted = self.interface.name.clone();
             return Err(BypassError::NoInterface { kind: "name", wanted });
         }
-        // `struct bpf_devmap_val`: the interface, and the program on what leaves by it.
+        // `struct bpf_devmap_val`: the interface, and the program for packets that leave by it.
         let mut exit = [0; 8];
         exit[..4].copy_from_slice(&self.interface.index.to_ne_bytes());
         exit[4..].copy_from_slice(&self.leave.as_raw_fd().to_ne_bytes());

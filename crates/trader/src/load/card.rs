@@ -1,5 +1,5 @@
 //! Stamps of our network card: where a message is between the driver and the wire. They are by the
-//! card's own clock, and laid on ours after the run.
+//! card's own clock, and converted to ours after the run.
 
 use between::ways::KernelTimes;
 use clock::Clock;
@@ -21,9 +21,9 @@ pub(crate) struct Card {
     recorder: Recorder,
 }
 
-/// Reads the clock of our card from now on, and lays it on `clock`, if messages are stamped. `None`
-/// also where the way to the target has no card with a clock that this process may read. Its thread
-/// belongs on a core that is not measured.
+/// Reads the clock of our card from now on, and converts it to `clock`, if messages are stamped.
+/// `None` also where the way to the target has no card with a clock that this process may read. Its
+/// thread belongs on a core that is not measured.
 pub(crate) fn reader(plan: &OrdersPlan, clock: Clock) -> Option<CardReader> {
     if plan.load.stamp_every == 0 || backend::is_below(&plan.backend) {
         return None;

@@ -94,7 +94,7 @@ fn measure(
     let (given, two_clocks) =
         one_way::clocks(plan).map_err(|source| TraderError::connect(&plan.target, 0, source))?;
     let clock = given.unwrap_or(planned);
-    // The card's clock was laid on the planned one; that of an echo on this host differs.
+    // The card's clock is converted to the planned one; that of an echo on this host differs.
     let card = card.filter(|_| clock == planned);
     let clocks = (clock, two_clocks, card);
     let lanes = plan.load.connections;

@@ -62,7 +62,7 @@ impl TickReceiver {
         }
     }
 
-    /// The wall clock by which the kernel's stamps are laid on ours.
+    /// The wall clock that converts the kernel's stamps to our clock.
     pub(crate) fn wall(&self) -> Option<&Wall> {
         match self {
             TickReceiver::Datagrams(datagrams) => datagrams.wall(),

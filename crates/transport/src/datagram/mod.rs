@@ -282,7 +282,7 @@ impl DatagramReceiver {
         }
     }
 
-    /// The wall clock by which the kernel's stamps are laid on ours; `None` where there are none.
+    /// The wall clock that converts the kernel's stamps to our clock; `None` where there are none.
     pub fn wall(&self) -> Option<&Wall> {
         self.source.socket().and_then(SocketReceiver::wall)
     }

@@ -56,7 +56,7 @@ impl ReceiveStamps {
         self.wall.iter_mut().for_each(Wall::refresh);
     }
 
-    /// The wall clock by which the stamps are laid on ours; `None` where there are none.
+    /// The wall clock that converts the stamps to our clock; `None` where there are none.
     pub(crate) fn wall(&self) -> Option<&Wall> {
         self.wall.as_ref()
     }

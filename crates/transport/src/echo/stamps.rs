@@ -83,7 +83,7 @@ pub(super) fn asks_for_departure(request: &[u8]) -> bool {
     request.get(HEADER_BYTES) == Some(&STAMP_REPLY)
 }
 
-/// The kernel's stamps of one socket, laid on the echo's clock.
+/// The kernel's stamps of one socket, converted to the echo's clock.
 pub(super) struct KernelSide {
     line: Segments,
     /// Beside the latest datagram.

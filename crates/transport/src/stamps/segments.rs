@@ -1,4 +1,4 @@
-//! A stamped round trip, from one stamp to the next: our stamps, and the kernel's, laid on our
+//! A stamped round trip, from one stamp to the next: our stamps, and the kernel's, converted to our
 //! clock.
 
 use super::KernelStamps;

@@ -112,7 +112,7 @@ impl StreamReceiver {
         self.stamps.refresh_wall();
     }
 
-    /// The wall clock by which the kernel's stamps are laid on ours; `None` where there are none.
+    /// The wall clock that converts the kernel's stamps to our clock; `None` where there are none.
     pub fn wall(&self) -> Option<&Wall> {
         self.stamps.wall()
     }

@@ -210,7 +210,7 @@ impl<'a> CreateOrder<'a> {
 /// Cancels an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CancelOrder<'a> {
-    /// The order, by its client's name.
+    /// The client's id of the order.
     pub client_id: ClientId,
     /// The instrument.
     pub instrument_code: Cow<'a, str>,
@@ -221,7 +221,7 @@ pub struct CancelOrder<'a> {
 /// Asks whether an order is open, after a connection or an exchange was lost. Our extension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderStatus<'a> {
-    /// The order, by its client's name.
+    /// The client's id of the order.
     pub client_id: ClientId,
     /// One of the connection's authenticated accounts; `None`: the first.
     pub account_id: Option<Cow<'a, str>>,
@@ -233,7 +233,7 @@ pub struct OrderStatus<'a> {
 /// Changes the price or amount of an open order, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmendOrder<'a> {
-    /// The order, by its client's name.
+    /// The client's id of the order.
     pub client_id: ClientId,
     /// The client's new name for the order; `None` keeps it.
     pub new_client_id: Option<ClientId>,

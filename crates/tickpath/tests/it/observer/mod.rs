@@ -20,8 +20,8 @@ use stats::{PERCENTILES, Percentiles, percentiles};
 /// packets, and the kernel slews it by at most 500 ppm. A histogram keeps three digits of both.
 const CLOCKS_DIFFER_MAX: f64 = 0.002;
 
-/// The exchange's wait before each answer. The kernel's stamps have to show it, and a client
-/// whose stamps are at the wrong calls misses its half.
+/// The exchange waits this long before each answer, and the kernel's stamps must show it. A client
+/// that stamps at the wrong calls is off by more than half of it.
 const DELAY_US: u64 = 1000;
 
 /// Ten times what it is on a machine that sleeps between the messages.

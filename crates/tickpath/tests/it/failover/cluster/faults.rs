@@ -76,7 +76,7 @@ fn faults_of_members_lose_and_double_nothing_that_was_acknowledged() {
     halting_disk::on(DISK_BYTES, &name, |disks| rounds(jar, disks.as_ref()));
 }
 
-/// The rounds. Without networks or disks of the members' own, none has a fault of those.
+/// The rounds. Faults of networks and of disks need members with networks and disks of their own.
 fn rounds(jar: PathBuf, disks: Option<&[HaltingDisk; MEMBERS]>) {
     let place = tempfile::tempdir().unwrap();
     let star = Star::create(MEMBERS).map_err(|error| testing::skipped(testing::Need::Root, error));
