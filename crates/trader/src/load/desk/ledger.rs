@@ -359,3 +359,7 @@ fn stamps_and_row(message: LoadMessage, order: &Order) -> (Stamps, usize) {
         LoadMessage::Cancel => (order.cancel, CANCEL_RESPONSE),
     }
 }
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;
