@@ -1,10 +1,13 @@
 """Both ends of FIX by QuickFIX in Python, for tests, and an example.
 
     quickfix_peer.py client PORT COMP_ID TOKEN DICTIONARY STORE
-    quickfix_peer.py server DICTIONARY COMP_ID...
+    quickfix_peer.py server DICTIONARY ORDERS ANSWERED COMP_ID...
 
 The client makes messages of lines on stdin, and lines on stdout of those that come. The server
-acknowledges orders and their cancels. Both end when stdin does.
+acknowledges orders and their cancels, says which orders are open, and lists any symbol. ORDERS is a
+directory with a file for each open order: servers with the same one know each other's orders. After
+ANSWERED orders it answers no further one, and keeps only the first of those. Both end when stdin
+does.
 """
 
 import socket
@@ -29,6 +32,10 @@ def message_of(line: str, dictionary: fix.DataDictionary) -> fix.Message:
     head = f"8=FIX.4.4{SOH}9={len(body)}{SOH}"
     total = sum((head + body).encode()) % 256
     return fix.Message(f"{head}{body}10={total:03}{SOH}", dictionary, False)
+
+
+def fields_of(message: fix.Message, *tags: int) -> str:
+    return "|".join(f"{tag}={message.getField(tag)}" for tag in tags)
 
 
 class Peer(fix.Application):
@@ -69,12 +76,12 @@ class Client(Peer):
 
 
 class Server(Peer):
-    """Acknowledges orders and their cancels, and has each client answer a test request."""
+    """Answers orders, their cancels and questions, and has each client answer a test request."""
 
-    def __init__(self, dictionary: fix.DataDictionary) -> None:
+    def __init__(self, dictionary: fix.DataDictionary, orders: Path, answered: int) -> None:
         super().__init__()
         self.dictionary = dictionary
-        self.open: dict[str, str] = {}
+        self.open, self.answered = orders, answered
         self.orders = self.cancels = self.executions = 0
 
     def onLogon(self, session: fix.SessionID) -> None:
@@ -86,25 +93,57 @@ class Server(Peer):
         say(f"logout of {client} orders {self.orders} cancels {self.cancels}")
 
     def fromApp(self, message: fix.Message, session: fix.SessionID) -> None:
-        name, kind = message.getField(11), message.getHeader().getField(35)
-        self.executions += 1
-        head = f"35=8|37={name}|17={self.executions}"
-        if kind == "D":
-            self.orders += 1
-            order = "|".join(f"{tag}={message.getField(tag)}" for tag in (55, 54, 38))
-            self.open[name] = order
-            self.send(f"{head}|150=0|39=0|11={name}|{order}|151=1|14=0|6=0", session)
-        elif kind == "F":
-            self.cancels += 1
-            original = message.getField(41)
-            both, order = f"11={name}|41={original}", self.open.pop(original, None)
-            if order is None:
-                reject = f"35=9|37=NONE|{both}|39=8|434=1|102=1|58=no such order"
-                self.send(reject, session)
-            else:
-                self.send(f"{head}|150=4|39=4|{both}|{order}|151=0|14=0|6=0", session)
+        kind = message.getHeader().getField(35)
+        if kind in ("D", "F"):
+            answer = self.order(message) if kind == "D" else self.cancel(message)
+        elif kind in ("H", "x", "V"):
+            say(f"asked {message.toString()}")
+            answer = self.told(kind, message)
         else:
             say(f"unexpected {message.toString()}")
+            answer = None
+        if answer is not None:
+            self.send(answer, session)
+
+    def order(self, message: fix.Message) -> str | None:
+        name, order = message.getField(11), fields_of(message, 55, 54, 38)
+        self.orders += 1
+        if self.orders <= self.answered + 1:
+            (self.open / name).write_text(order)
+        if self.orders > self.answered:
+            say(f"silent about {name}")
+            return None
+        return f"{self.report(name)}|150=0|39=0|{order}|151=1|14=0|6=0"
+
+    def cancel(self, message: fix.Message) -> str:
+        self.cancels += 1
+        original = message.getField(41)
+        file, both = self.open / original, fields_of(message, 11, 41)
+        if not file.exists():
+            return f"35=9|37=NONE|{both}|39=8|434=1|102=1|58=no such order"
+        order = file.read_text()
+        file.unlink()
+        head = self.report(message.getField(11))
+        return f"{head}|150=4|39=4|41={original}|{order}|151=0|14=0|6=0"
+
+    def told(self, kind: str, message: fix.Message) -> str:
+        """The answer to a question."""
+        if kind == "V":
+            return f"35=Y|{fields_of(message, 262)}|58=no market data of this server"
+        if kind == "x":
+            entry = f"{fields_of(message, 55)}|561=1|58=MinPriceIncrement=1"
+            return f"35=y|{fields_of(message, 320)}|322=1|560=0|146=1|{entry}"
+        name = message.getField(11)
+        file, head = self.open / name, self.report(name)
+        if file.exists():
+            return f"{head}|150=I|39=0|{file.read_text()}|151=1|14=0|6=0"
+        order = fields_of(message, 55, 54)
+        return f"{head}|150=I|39=8|103=5|{order}|151=0|14=0|6=0|58=no such order"
+
+    def report(self, name: str) -> str:
+        """The first fields of an ExecutionReport about an order; its OrderID is its ClOrdID."""
+        self.executions += 1
+        return f"35=8|37={name}|11={name}|17={self.executions}"
 
     def send(self, line: str, session: fix.SessionID) -> None:
         fix.Session.sendToTarget(message_of(line, self.dictionary), session)
@@ -141,17 +180,17 @@ def client(port: str, comp_id: str, token: str, dictionary: str, store: str) -> 
     initiator.stop()
 
 
-def server(dictionary: str, *comp_ids: str) -> None:
+def server(dictionary: str, orders: str, answered: str, *comp_ids: str) -> None:
     # QuickFIX doesn't say which port it got for 0.
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as directory:
         settings = settings_of(directory, [
             "ConnectionType=acceptor", f"DataDictionary={dictionary}", "SenderCompID=TICKPATH",
-            f"SocketAcceptPort={port}", "SocketReuseAddress=Y",
+            f"SocketAcceptPort={port}", "SocketReuseAddress=Y", "ValidateUserDefinedFields=N",
             *(f"[SESSION]\nTargetCompID={comp_id}" for comp_id in comp_ids),
         ])  # fmt: skip
-        application = Server(fix.DataDictionary(dictionary))
+        application = Server(fix.DataDictionary(dictionary), Path(orders), int(answered))
         acceptor = fix.SocketAcceptor(application, fix.MemoryStoreFactory(), settings)
         acceptor.start()
         say(f"listening {port}")
@@ -163,8 +202,8 @@ def main() -> int:
     match sys.argv[1:]:
         case ["client", port, comp_id, token, dictionary, store]:
             client(port, comp_id, token, dictionary, store)
-        case ["server", dictionary, first, *more]:
-            server(dictionary, first, *more)
+        case ["server", dictionary, orders, answered, first, *more]:
+            server(dictionary, orders, answered, first, *more)
         case _:
             print(__doc__, file=sys.stderr)
             return 2

@@ -6,7 +6,9 @@ use crate::quickfix::{java, peers, python};
 use crate::support::*;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use tempfile::TempDir;
 
 /// What TLS 1.3 adds to a message.
 const TLS_RECORD_BYTES: u64 = 22;
@@ -66,13 +68,28 @@ struct Server {
     child: Child,
     lines: BufReader<ChildStdout>,
     port: String,
+    _orders: Option<TempDir>,
 }
+
+/// As many as no load here sends.
+const ALL: u64 = 1_000_000;
 
 impl Server {
     /// It knows these clients, and all of FIX 4.4.
-    fn start(mut program: Command, comp_ids: &[&str]) -> Server {
+    fn start(program: Command, comp_ids: &[&str]) -> Server {
+        let orders = tempfile::tempdir().unwrap();
+        let mut server = Server::sharing(program, orders.path(), ALL, comp_ids);
+        server._orders = Some(orders);
+        server
+    }
+
+    /// The same with its open orders in a directory that servers may share. After `answered` orders
+    /// it answers no further one, and keeps only the first of those.
+    fn sharing(mut program: Command, orders: &Path, answered: u64, comp_ids: &[&str]) -> Server {
         let mut child = program
             .arg(peers().join("standard/FIX44.xml"))
+            .arg(orders)
+            .arg(answered.to_string())
             .args(comp_ids)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -80,7 +97,7 @@ impl Server {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
-        let mut server = Server { child, lines, port: String::new() };
+        let mut server = Server { child, lines, port: String::new(), _orders: None };
         let line = server.read("listening ");
         server.port = line.rsplit(' ').next().unwrap().to_owned();
         server
@@ -95,7 +112,9 @@ impl Server {
                 return line.trim_end().to_owned();
             }
             assert!(!line.contains("|35=3|"), "we sent a Reject: {line}");
-            assert!(!line.starts_with("unexpected"), "{line}");
+            for end in ["unexpected", "logout of"] {
+                assert!(!line.starts_with(end), "no line begins with {start} before {line}");
+            }
         }
     }
 }
@@ -107,18 +126,24 @@ impl Drop for Server {
     }
 }
 
-/// A load against that port; its result or its errors.
-fn trade(port: &str, sets: &[&str]) -> Result<Value, String> {
-    let folder = tempfile::tempdir().unwrap();
-    let done = tickpath()
-        .args(["trade", "ping-pong", "--quiet", "--connect", &format!("127.0.0.1:{port}")])
+/// A load against these ports.
+fn load(ports: &[&str], folder: &Path, sets: &[&str]) -> Command {
+    let addresses: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let mut command = tickpath();
+    command
+        .args(["trade", "ping-pong", "--quiet", "--connect", &addresses.join(",")])
         .args(["--set", "exchange.start=false", "--set", "seconds=0.5"])
         .args(["--set", "warm_up_seconds=0.1", "--set", "subject.rust.dialect=fix"])
         .args(["--set", "subject.rust.backend=block", "--hlog"])
-        .arg(folder.path().join("1.hlog"))
-        .args(sets.iter().flat_map(|set| ["--set", set]))
-        .output()
-        .unwrap();
+        .arg(folder.join("1.hlog"))
+        .args(sets.iter().flat_map(|set| ["--set", set]));
+    command
+}
+
+/// Its result or its errors.
+fn trade(port: &str, sets: &[&str]) -> Result<Value, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let done = load(&[port], folder.path(), sets).output().unwrap();
     match serde_json::from_slice(&done.stdout) {
         Ok(result) => Ok(result),
         Err(_) => Err(text_of(&done)),
@@ -166,6 +191,102 @@ fn quickfix_j_as_the_exchange_takes_our_orders() {
 fn quickfix_in_python_as_the_exchange_takes_our_orders() {
     if let Some(program) = java("FixServer").and_then(|_| python("server")) {
         takes_our_orders(program);
+    }
+}
+
+/// A server that leaves two orders unanswered is killed, and the next one knows the first of them.
+/// It takes our OrderStatusRequests by the dictionary of all of FIX 4.4, and the load goes on.
+fn tells_about_the_orders_of_a_killed_one(programs: [Command; 2]) {
+    let (orders, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let clients = ["TRADER-3001", "TRADER-3002"];
+    let [first, next] = programs;
+    let mut first = Server::sharing(first, orders.path(), 20, &clients);
+    let mut next = Server::sharing(next, orders.path(), ALL, &clients);
+    let sets = ["load.accounts=2", "load.connections=2", "seconds=1"];
+    let mut load = load(&[&first.port, &next.port], folder.path(), &sets);
+    let load = load.stdout(Stdio::piped()).spawn().unwrap();
+    let unanswered = [(); 2].map(|()| {
+        let line = first.read("silent about ");
+        line.rsplit(' ').next().unwrap().to_owned()
+    });
+    first.child.kill().unwrap();
+    let done = load.wait_with_output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stdout));
+    let result: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(result["complete"], true, "{result}");
+    let load = &result["load"];
+    let [outage] = &load["outages"].as_array().unwrap()[..] else { panic!("{load}") };
+    for (key, count) in
+        [("unanswered", 2), ("accepted_late", 1), ("rejected", 1), ("sent_again", 0)]
+    {
+        assert_eq!(outage[key], count, "{key}: {outage}");
+    }
+    for none in ["lost", "unexpected", "duplicated", "out_of_order"] {
+        assert_eq!(load[none].as_u64().unwrap_or(0), 0, "{none}: {result}");
+    }
+    let asked = [(); 2].map(|()| next.read("asked "));
+    for id in unanswered {
+        let fields = ["35=H", &format!("11={id}"), "55=BTC_USDT", "54="];
+        let is_of_order = |line: &&String| line.contains(&format!("|11={id}|"));
+        let line = asked.iter().find(is_of_order).unwrap_or_else(|| panic!("{id}: {asked:?}"));
+        assert!(fields.iter().all(|field| line.contains(&format!("|{field}"))), "{line}");
+    }
+    let counts = next.read("logout of ");
+    assert!(!counts.contains("orders 0 "), "it traded there: {counts}");
+}
+
+#[test]
+fn quickfix_j_as_the_next_exchange_tells_about_orders() {
+    if let (Some(first), Some(next)) = (java("FixServer"), java("FixServer")) {
+        tells_about_the_orders_of_a_killed_one([first, next]);
+    }
+}
+
+#[test]
+fn quickfix_in_python_as_the_next_exchange_tells_about_orders() {
+    let Some(_) = java("FixServer") else { return };
+    if let (Some(first), Some(next)) = (python("server"), python("server")) {
+        tells_about_the_orders_of_a_killed_one([first, next]);
+    }
+}
+
+/// A trader that follows ticks over FIX asks it for the instrument and for its market data.
+fn takes_our_market_data_requests(program: Command) {
+    let folder = tempfile::tempdir().unwrap();
+    let exchange = Exchange::start(&folder.path().join("store"), &["--any-token"]);
+    let mut server = Server::start(program, &["TICKS-3001"]);
+    let mut trader = tickpath();
+    trader.args(["run", "tick-to-trade", "--quiet", "--out"]).arg(folder.path().join("runs"));
+    trader.args(["--connect", exchange.ready["listening"].as_str().unwrap()]);
+    let address = format!("feed.fix_address=127.0.0.1:{}", server.port);
+    let sets = ["exchange.start=false", "audit.enabled=false", "subject.rust.feed=fix", &address];
+    trader.args(SHORT_TICKS.iter().chain(&sets).flat_map(|set| ["--set", set]));
+    let done = trader.output().unwrap();
+    let said = text_of(&done);
+    assert!(said.contains("the exchange says: no market data of this server"), "{said}");
+    let requests = [
+        &["35=x", "320=ticks", "559=0", "55=BTC_USDT"][..],
+        &["35=V", "262=ticks", "263=1", "267=2", "269=0", "146=1", "55=BTC_USDT", "8016=Y"],
+    ];
+    for fields in requests {
+        let line = server.read("asked ");
+        for field in fields {
+            assert!(line.contains(&format!("|{field}|")), "no {field} in {line}");
+        }
+    }
+}
+
+#[test]
+fn quickfix_j_as_the_exchange_takes_our_market_data_requests() {
+    if let Some(program) = java("FixServer") {
+        takes_our_market_data_requests(program);
+    }
+}
+
+#[test]
+fn quickfix_in_python_as_the_exchange_takes_our_market_data_requests() {
+    if let Some(program) = java("FixServer").and_then(|_| python("server")) {
+        takes_our_market_data_requests(program);
     }
 }
 
