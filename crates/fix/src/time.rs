@@ -24,25 +24,59 @@ pub fn put_timestamp(out: &mut [u8; TIMESTAMP_BYTES], utc_ns: u64) {
 /// The time as ns since 1970. `None` if it is no timestamp or before 1970; the fraction may have 1
 /// to 9 digits. A leap second counts as the second after it.
 pub fn parse_timestamp(text: &[u8]) -> Option<u64> {
-    let (date, rest) = text.split_first_chunk::<8>()?;
-    let (hyphen, rest) = rest.split_first()?;
-    let (time, fraction) = rest.split_first_chunk::<8>()?;
-    if (*hyphen, time[2], time[5]) != (b'-', b':', b':') {
-        return None;
+    let Time { year, month, day, second, ns } = Time::parse(text)?;
+    let seconds = days_before(year, month, day) * DAY_SECONDS + second;
+    seconds.checked_mul(1_000_000_000)?.checked_add(ns)
+}
+
+/// Whether it is one.
+#[inline]
+pub(crate) fn is_timestamp(text: &[u8]) -> bool {
+    match Time::parse(text) {
+        // The counter of nanoseconds ends within that year.
+        Some(time) if time.year >= 2554 => parse_timestamp(text).is_some(),
+        time => time.is_some(),
     }
-    let date = eight_digits(*date)?;
-    let [h, hh, _, m, mm, _, s, ss] = *time;
-    let time = eight_digits([h, hh, b'0', m, mm, b'0', s, ss])?;
-    let days = days_before(date / 10_000, date / 100 % 100, date % 100)?;
-    let (hour, minute, second) = (time / 1_000_000, time / 1000 % 1000, time % 1000);
-    if hour > 23 || minute > 59 || second > 60 {
-        return None;
+}
+
+/// A valid timestamp.
+struct Time {
+    year: u64,
+    month: u64,
+    day: u64,
+    /// Since the day began.
+    second: u64,
+    /// Since the second began.
+    ns: u64,
+}
+
+impl Time {
+    #[inline]
+    fn parse(text: &[u8]) -> Option<Time> {
+        let (date, rest) = text.split_first_chunk::<8>()?;
+        let (hyphen, rest) = rest.split_first()?;
+        let (time, fraction) = rest.split_first_chunk::<8>()?;
+        if (*hyphen, time[2], time[5]) != (b'-', b':', b':') {
+            return None;
+        }
+        let [century, of_century, month, day] = four_pairs(*date)?;
+        let year = century * 100 + of_century;
+        let leap_of = if of_century == 0 { century } else { of_century };
+        if year < 1970 || day == 0 || day > month_days(month, leap_of % 4 == 0)? {
+            return None;
+        }
+        let [h, hh, _, m, mm, _, s, ss] = *time;
+        let [hour, minute, second, _] = four_pairs([h, hh, m, mm, s, ss, b'0', b'0'])?;
+        if hour > 23 || minute > 59 || second > 60 {
+            return None;
+        }
+        let second = hour * 3600 + minute * 60 + second;
+        Some(Time { year, month, day, second, ns: fraction_ns(fraction)? })
     }
-    let seconds = days * DAY_SECONDS + hour * 3600 + minute * 60 + second;
-    seconds.checked_mul(1_000_000_000)?.checked_add(fraction_ns(fraction)?)
 }
 
 /// A point and 1 to 9 digits, or nothing.
+#[inline]
 fn fraction_ns(text: &[u8]) -> Option<u64> {
     match text {
         [] => Some(0),
@@ -53,16 +87,16 @@ fn fraction_ns(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// The number of eight digits, all at once: first pairs of them, then fours.
-fn eight_digits(text: [u8; 8]) -> Option<u64> {
+/// The numbers of four times two digits, all at once.
+#[inline]
+fn four_pairs(text: [u8; 8]) -> Option<[u64; 4]> {
     let each = |byte| u64::from_ne_bytes([byte; 8]);
     let digits = u64::from_le_bytes(text) ^ each(b'0');
     if (digits | digits.wrapping_add(each(0x80 - 10))) & each(0x80) != 0 {
         return None;
     }
-    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
+    let pairs = digits * 10 + (digits >> 8);
+    Some([0, 16, 32, 48].map(|at| pairs >> at & 0xff))
 }
 
 fn digits(out: &mut [u8], mut value: u64) {
@@ -91,20 +125,17 @@ fn civil(day: u64) -> (u64, u64, u64) {
     (yoe + era * 400 + u64::from(month <= 2), month, doy - (153 * mp + 2) / 5 + 1)
 }
 
-/// Days from 1970 to that date; `None` if there is no such date.
-fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
-    if year < 1970 || day == 0 || day > month_days(year, month)? {
-        return None;
-    }
+/// Days from 1970 to that date.
+fn days_before(year: u64, month: u64, day: u64) -> u64 {
     let y = year - u64::from(month <= 2);
     let era = y / 400;
     let yoe = y % 400;
     let doy = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    Some(era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468)
+    era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468
 }
 
-fn month_days(year: u64, month: u64) -> Option<u64> {
-    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+#[inline]
+fn month_days(month: u64, is_leap: bool) -> Option<u64> {
     match month {
         2 => Some(if is_leap { 29 } else { 28 }),
         4 | 6 | 9 | 11 => Some(30),
@@ -129,7 +160,8 @@ mod tests {
         };
         let (year, month, day) = (field(0, 4)?, field(4, 6)?, field(6, 8)?);
         let (hour, minute, second) = (field(9, 11)?, field(12, 14)?, field(15, 17)?);
-        let days = days_before(year, month, 1)? + day.checked_sub(1)?;
+        let is_of_a_month = year >= 1970 && (1..=12).contains(&month) && day > 0;
+        let days = is_of_a_month.then(|| days_before(year, month, day))?;
         let is_date = civil(days) == (year, month, day);
         let ns = match fraction.strip_prefix('.') {
             Some(digits) if (1..=9).contains(&digits.len()) => {
@@ -179,13 +211,13 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_not(bytes in proptest::collection::vec(any::<u8>(), 0..30)) {
-            parse_timestamp(&bytes);
+            prop_assert_eq!(is_timestamp(&bytes), parse_timestamp(&bytes).is_some());
         }
 
         /// Another byte in any place, and dates and times around their limits.
         #[test]
         fn a_time_that_is_nearly_one_is_read_field_by_field_too(
-            (year, month, day) in (1960u64..2110, 0u64..14, 0u64..33),
+            (year, month, day) in (prop_oneof![1960u64..2110, 2550u64..2560], 0u64..14, 0u64..33),
             (hour, minute, second) in (0u64..26, 0u64..62, 0u64..63),
             fraction in "(\\.[0-9]{0,10})?",
             changed in proptest::option::of((0usize..28, any::<u8>())),
@@ -197,6 +229,7 @@ mod tests {
                 *place = byte;
             }
             prop_assert_eq!(parse_timestamp(&text), field_by_field(&text));
+            prop_assert_eq!(is_timestamp(&text), field_by_field(&text).is_some());
         }
     }
 }

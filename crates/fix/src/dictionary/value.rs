@@ -1,7 +1,7 @@
 //! The form of a field's values.
 
 use crate::message::number;
-use crate::time::parse_timestamp;
+use crate::time::is_timestamp;
 
 /// The types of FIX 4.4, as far as their values differ in form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,7 @@ impl ValueKind {
     }
 
     /// Whether a value, which is not empty, has this form.
+    #[inline]
     pub fn fits(self, value: &[u8]) -> bool {
         match self {
             ValueKind::Int => number(value.strip_prefix(b"-").unwrap_or(value)).is_some(),
@@ -53,7 +54,7 @@ impl ValueKind {
             ValueKind::Decimal => is_decimal(value.strip_prefix(b"-").unwrap_or(value)),
             ValueKind::Char => value.len() == 1,
             ValueKind::Boolean => matches!(value, b"Y" | b"N"),
-            ValueKind::Timestamp => parse_timestamp(value).is_some(),
+            ValueKind::Timestamp => is_timestamp(value),
             ValueKind::Date => value.len() == 8 && number(value).is_some(),
             ValueKind::Several | ValueKind::Data | ValueKind::Text => true,
         }
@@ -61,6 +62,7 @@ impl ValueKind {
 }
 
 /// Digits with at most one point, which may be first or last.
+#[inline]
 fn is_decimal(digits: &[u8]) -> bool {
     let mut points = 0;
     for &byte in digits {
