@@ -24,6 +24,8 @@ pub mod encode;
 pub mod frame;
 pub mod hot;
 pub mod message;
+// Bytes are compared sixteen at a time.
+#[allow(unsafe_code)]
 mod separators;
 pub mod session;
 pub mod signature;

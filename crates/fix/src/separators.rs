@@ -5,7 +5,9 @@ use crate::SOH;
 
 /// Bytes that are looked at together: a bit for each.
 const BLOCK_BYTES: usize = 64;
-const WORD_BYTES: usize = 8;
+/// Bytes that are compared by one instruction.
+#[cfg(target_arch = "x86_64")]
+const PART_BYTES: usize = 16;
 
 /// The places of all separators, in order.
 #[derive(Clone, Debug)]
@@ -56,9 +58,11 @@ impl Iterator for Separators<'_> {
 #[inline]
 fn mask_at(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
-    match rest.first_chunk() {
-        Some(block) => mask_of(block),
-        None => {
+    match (rest.first_chunk(), bytes.last_chunk()) {
+        (Some(block), _) => mask_of(block),
+        // The bytes before `at` are shifted out.
+        (None, Some(last)) if !rest.is_empty() => mask_of(last) >> (BLOCK_BYTES - rest.len()),
+        _ => {
             let mut block = [0; BLOCK_BYTES];
             block[..rest.len()].copy_from_slice(rest);
             mask_of(&block)
@@ -66,8 +70,31 @@ fn mask_at(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[inline]
 fn mask_of(block: &[u8; BLOCK_BYTES]) -> u64 {
+    let (parts, _) = block.as_chunks::<PART_BYTES>();
+    parts.iter().enumerate().fold(0, |mask, (nth, part)| {
+        // SAFETY: every processor of this architecture has SSE2.
+        let found = unsafe { mask_of_part(part) };
+        mask | u64::from(found) << (PART_BYTES * nth)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "sse2")]
+fn mask_of_part(part: &[u8; PART_BYTES]) -> u16 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    // SAFETY: a part has as many bytes as are loaded.
+    let part = unsafe { _mm_loadu_si128(part.as_ptr().cast()) };
+    _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_set1_epi8(SOH as i8))) as u16
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn mask_of(block: &[u8; BLOCK_BYTES]) -> u64 {
+    const WORD_BYTES: usize = 8;
     let (words, _) = block.as_chunks::<WORD_BYTES>();
     words.iter().enumerate().fold(0, |mask, (nth, word)| {
         mask | mask_of_word(u64::from_le_bytes(*word)) << (WORD_BYTES * nth)
@@ -75,11 +102,12 @@ fn mask_of(block: &[u8; BLOCK_BYTES]) -> u64 {
 }
 
 /// Source: Henry S. Warren, "Hacker's Delight", second edition, 6-1.
+#[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn mask_of_word(word: u64) -> u64 {
-    const LOW_BITS: u64 = u64::from_ne_bytes([0x7f; WORD_BYTES]);
+    const LOW_BITS: u64 = u64::from_ne_bytes([0x7f; 8]);
     // The highest bit of each byte that is zero, which is a separator.
-    let word = word ^ u64::from_ne_bytes([SOH; WORD_BYTES]);
+    let word = word ^ u64::from_ne_bytes([SOH; 8]);
     let found = !(((word & LOW_BITS) + LOW_BITS) | word | LOW_BITS);
     // The bits of all bytes side by side.
     (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
