@@ -35,6 +35,10 @@ pub struct Fault {
 }
 
 impl Field {
+    pub(crate) fn new(tag: u32, start: usize, end: usize) -> Field {
+        Field { tag, start: start as u32, end: end as u32 }
+    }
+
     /// Where its value is in the message.
     pub(crate) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
@@ -118,54 +122,84 @@ pub fn split(
     fields.clear();
     let mut separators = Separators::of(bytes);
     let mut at = 0;
-    // The tag and length of the data field that must come next.
-    let mut data: Option<(u32, usize)> = None;
     while at < bytes.len() {
-        if fields.len() == FIELDS_MAX {
-            return Err(Fault { tag: 0, reason: RejectReason::Other });
-        }
-        let (tag, start) = tag_at(bytes, at)?;
-        let end = match data.take() {
-            Some((wanted, length)) => {
-                let fault = Fault { tag: wanted, reason: RejectReason::IncorrectFormat };
-                let end = start.checked_add(length).filter(|&end| bytes.get(end) == Some(&SOH));
-                let end = end.filter(|_| tag == wanted).ok_or(fault)?;
-                separators.skip_to(end + 1);
-                end
-            }
-            None => {
-                let fault = Fault { tag, reason: RejectReason::IncorrectFormat };
-                separators.next().ok_or(fault)?
-            }
-        };
-        fields.push(Field { tag, start: start as u32, end: end as u32 });
-        if let Some(data_tag) = data_of(tag) {
-            let length = number(&bytes[start..end]).and_then(|n| usize::try_from(n).ok());
-            let fault = Fault { tag, reason: RejectReason::IncorrectFormat };
-            data = Some((data_tag, length.ok_or(fault)?));
-        }
+        let (tag, start) = field_at(bytes, at, fields)?;
+        let fault = Fault { tag, reason: RejectReason::IncorrectFormat };
+        let end = separators.next().ok_or(fault)?;
+        let field = Field::new(tag, start, end);
+        fields.push(field);
         at = end + 1;
+        if data_of(tag).is_some() {
+            at = split_data(bytes, field, &data_of, fields)?;
+            separators.skip_to(at);
+        }
     }
-    match data {
-        Some((tag, _)) => Err(Fault { tag, reason: RejectReason::RequiredTagMissing }),
-        None => Ok(()),
+    Ok(())
+}
+
+/// Takes the data field that follows its length; returns where the next field begins.
+#[cold]
+fn split_data(
+    bytes: &[u8],
+    mut length: Field,
+    data_of: impl Fn(u32) -> Option<u32>,
+    fields: &mut Vec<Field>,
+) -> Result<usize, Fault> {
+    while let Some(wanted) = data_of(length.tag) {
+        let fault = |tag, reason| Fault { tag, reason };
+        let data_bytes = number(&bytes[length.range()]).and_then(|n| usize::try_from(n).ok());
+        let data_bytes = data_bytes.ok_or(fault(length.tag, RejectReason::IncorrectFormat))?;
+        let at = length.end as usize + 1;
+        if at >= bytes.len() {
+            return Err(fault(wanted, RejectReason::RequiredTagMissing));
+        }
+        let (tag, start) = field_at(bytes, at, fields)?;
+        let end = start.checked_add(data_bytes).filter(|&end| bytes.get(end) == Some(&SOH));
+        let end = end.filter(|_| tag == wanted);
+        let end = end.ok_or(fault(wanted, RejectReason::IncorrectFormat))?;
+        length = Field::new(tag, start, end);
+        fields.push(length);
     }
+    Ok(length.end as usize + 1)
+}
+
+/// The tag of the next field, and where its value begins.
+#[inline]
+fn field_at(bytes: &[u8], at: usize, before: &[Field]) -> Result<(u32, usize), Fault> {
+    if before.len() == FIELDS_MAX {
+        return Err(Fault { tag: 0, reason: RejectReason::Other });
+    }
+    tag_at(bytes, at)
 }
 
 /// The tag that begins there, and where its value begins.
 #[inline]
 pub(crate) fn tag_at(bytes: &[u8], at: usize) -> Result<(u32, usize), Fault> {
-    let digit = |byte: u8| u32::from(byte - b'0');
-    // Nearly all tags have two or three digits: no loop over them.
-    match bytes[at..] {
-        [a @ b'1'..=b'9', b @ b'0'..=b'9', b'=', ..] => Ok((digit(a) * 10 + digit(b), at + 3)),
-        [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', b'=', ..] => {
-            Ok((digit(a) * 100 + digit(b) * 10 + digit(c), at + 4))
-        }
-        _ => any_tag_at(bytes, at),
+    match short_tag_at(bytes, at) {
+        Some(found) => Ok(found),
+        None => any_tag_at(bytes, at),
     }
 }
 
+/// Nearly all tags have one to three digits: no loop over them.
+#[inline]
+fn short_tag_at(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+    let [a, b, c, d] = *bytes.get(at..)?.first_chunk()?;
+    let digit = |byte: u8| u32::from(byte.wrapping_sub(b'0'));
+    let (hundreds, tens, ones) = (digit(a), digit(b), digit(c));
+    if !(1..10).contains(&hundreds) {
+        return None;
+    }
+    if b == b'=' {
+        return Some((hundreds, at + 2));
+    }
+    if tens < 10 && c == b'=' {
+        return Some((hundreds * 10 + tens, at + 3));
+    }
+    (tens < 10 && ones < 10 && d == b'=').then_some((hundreds * 100 + tens * 10 + ones, at + 4))
+}
+
+#[cold]
 fn any_tag_at(bytes: &[u8], at: usize) -> Result<(u32, usize), Fault> {
     let mut tag = 0u32;
     for (length, &byte) in bytes[at..].iter().enumerate() {
