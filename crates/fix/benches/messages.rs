@@ -5,7 +5,7 @@
 //! each message is taken. The work of the exchange behind its session is not measured here.
 
 use clock::Clock;
-use fix::dictionary::Dictionary;
+use fix::dictionary::{Dictionary, Shapes};
 use fix::encode::Body;
 use fix::frame::{self, NextFrame};
 use fix::hot::{Form, Report};
@@ -126,7 +126,7 @@ fn taken(
     bytes: &[u8],
 ) {
     let messages = messages(bytes);
-    let mut fields = vec![Vec::with_capacity(32); messages.len()];
+    let mut fields: Vec<_> = messages.iter().map(|_| Vec::with_capacity(32)).collect();
     parts.time("order: frame", || framed(&messages));
     parts.time("order: split", || {
         for (message, fields) in messages.iter().zip(&mut fields) {
@@ -136,6 +136,13 @@ fn taken(
     parts.time("order: check", || {
         for (message, fields) in messages.iter().zip(&fields) {
             dictionary.check(black_box(Message::new(message, fields))).expect("valid");
+        }
+    });
+    let mut shapes = Shapes::default();
+    dictionary.read(messages[0], &mut shapes, &mut fields[0]).expect("valid");
+    parts.time("order: split and check by its shape", || {
+        for (message, fields) in messages.iter().zip(&mut fields) {
+            dictionary.read(black_box(message), &mut shapes, fields).expect("valid");
         }
     });
     parts.time("order: all that its session does", || {

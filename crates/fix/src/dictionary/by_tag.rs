@@ -27,6 +27,14 @@ impl<V> ByTag<V> {
         }
     }
 
+    #[inline]
+    pub fn get_mut(&mut self, tag: u32) -> Option<&mut V> {
+        match self.small.get_mut(tag as usize) {
+            Some(value) => value.as_mut(),
+            None => self.large.get_mut(&tag),
+        }
+    }
+
     /// In place of the tag's former value.
     pub fn insert(&mut self, tag: u32, value: V) {
         let at = tag as usize;
@@ -42,10 +50,6 @@ impl<V> ByTag<V> {
 
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.small.iter().flatten().chain(self.large.values())
-    }
-
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
-        self.small.iter_mut().flatten().chain(self.large.values_mut())
     }
 }
 

@@ -69,8 +69,15 @@ impl Dictionary {
             };
             messages.insert(message.msg_type.clone(), message);
         }
-        let messages = messages.into_values().collect();
-        Ok(Dictionary { begin_string, fields, messages, header, trailer })
+        let messages: Vec<MessageDef> = messages.into_values().collect();
+        let mut by_byte = ByTag::default();
+        for (at, message) in messages.iter().enumerate() {
+            if let [byte] = *message.msg_type.as_bytes() {
+                by_byte.insert(u32::from(byte), at);
+            }
+        }
+        let data = data(&fields);
+        Ok(Dictionary { begin_string, fields, messages, by_byte, data, header, trailer })
     }
 }
 
@@ -86,7 +93,7 @@ fn places(
         for (at, member) in members.list.iter().enumerate() {
             // A member has its tag from there.
             if let Some(def) = fields.get(member.tag) {
-                places.insert(member.tag, Place::new(part, at, def));
+                places.insert(member.tag, Place::new(part, at, member, def));
             }
         }
     }
@@ -167,20 +174,23 @@ fn fields(node: Node<'_, '_>) -> Result<ByTag<FieldDef>> {
         }
         let name = needed(node, "name")?.to_owned();
         let kind = ValueKind::of(needed(node, "type")?);
-        fields.insert(tag, FieldDef { tag, name, kind, values, data: None });
+        fields.insert(tag, FieldDef { tag, name, kind, values });
     }
-    name_data(&mut fields);
     Ok(fields)
 }
 
 /// A data field `X` has its length in `XLength` or `XLen`.
-fn name_data(fields: &mut ByTag<FieldDef>) {
+fn data(fields: &ByTag<FieldDef>) -> ByTag<u32> {
     let data = fields.values().filter(|field| field.kind == ValueKind::Data);
-    let by_name: HashMap<String, u32> = data.map(|field| (field.name.clone(), field.tag)).collect();
-    for field in fields.values_mut() {
+    let by_name: HashMap<&str, u32> = data.map(|field| (field.name.as_str(), field.tag)).collect();
+    let mut by_length = ByTag::default();
+    for field in fields.values() {
         let name = field.name.strip_suffix("Length").or(field.name.strip_suffix("Len"));
-        field.data = name.and_then(|name| by_name.get(name).copied());
+        if let Some(data) = name.and_then(|name| by_name.get(name)) {
+            by_length.insert(field.tag, *data);
+        }
     }
+    by_length
 }
 
 fn elements<'a, 'x>(of: Node<'a, 'x>) -> impl Iterator<Item = Node<'a, 'x>> {

@@ -4,11 +4,22 @@ use super::MEMBERS_MAX;
 
 const WORD_BITS: usize = 64;
 
-/// See the module.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct MemberSet([u64; MEMBERS_MAX.div_ceil(WORD_BITS)]);
+/// Words of a set that has room for every member.
+pub(super) const WORDS_MAX: usize = MEMBERS_MAX.div_ceil(WORD_BITS);
 
-impl MemberSet {
+/// See the module. It has room for the positions below `BITS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MemberSet<const WORDS: usize>([u64; WORDS]);
+
+impl<const WORDS: usize> Default for MemberSet<WORDS> {
+    fn default() -> MemberSet<WORDS> {
+        MemberSet([0; WORDS])
+    }
+}
+
+impl<const WORDS: usize> MemberSet<WORDS> {
+    pub const BITS: usize = WORDS * WORD_BITS;
+
     /// Returns whether it is new.
     #[inline]
     pub fn add(&mut self, position: usize) -> bool {
@@ -23,9 +34,9 @@ impl MemberSet {
         self.0[position / WORD_BITS] & (1 << (position % WORD_BITS)) != 0
     }
 
-    /// The first one that `other` does not have.
+    /// The first one that `other` does not have, among the positions for which it has room.
     #[inline]
-    pub fn first_without(&self, other: &MemberSet) -> Option<usize> {
+    pub fn first_without<const OTHERS: usize>(&self, other: &MemberSet<OTHERS>) -> Option<usize> {
         let words = self.0.iter().zip(&other.0).map(|(ours, others)| ours & !others);
         let (nth, word) = words.enumerate().find(|(_, word)| *word != 0)?;
         Some(nth * WORD_BITS + word.trailing_zeros() as usize)

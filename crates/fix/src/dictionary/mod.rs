@@ -4,14 +4,16 @@ mod by_tag;
 mod check;
 mod load;
 mod member_set;
+mod shapes;
 mod value;
 
 pub use load::DictionaryError;
+pub use shapes::Shapes;
 pub use value::ValueKind;
 
 use by_tag::ByTag;
 use check::Place;
-use member_set::MemberSet;
+use member_set::{MemberSet, WORDS_MAX};
 
 /// The most members of a message or group, components resolved.
 pub const MEMBERS_MAX: usize = 1024;
@@ -23,6 +25,10 @@ pub struct Dictionary {
     fields: ByTag<FieldDef>,
     /// Sorted by MsgType.
     messages: Vec<MessageDef>,
+    /// Where those are whose MsgType is one byte.
+    by_byte: ByTag<usize>,
+    /// The tags of data fields, by the tags of their lengths.
+    data: ByTag<u32>,
     header: Members,
     trailer: Members,
 }
@@ -38,8 +44,6 @@ pub struct FieldDef {
     pub kind: ValueKind,
     /// The values that it may have and what they mean; empty if there is no list.
     pub values: Vec<(String, String)>,
-    /// The tag of the data field whose length it is.
-    pub data: Option<u32>,
 }
 
 /// A message's name and members.
@@ -62,7 +66,7 @@ pub struct MessageDef {
 pub struct Members {
     list: Vec<Member>,
     /// The ones that must be there.
-    required: MemberSet,
+    required: MemberSet<WORDS_MAX>,
 }
 
 /// A field, or a group with the field that counts it.
@@ -125,8 +129,12 @@ impl Dictionary {
 
     /// The message with that MsgType.
     pub fn message(&self, msg_type: &[u8]) -> Option<&MessageDef> {
-        let at =
-            self.messages.binary_search_by(|def| def.msg_type.as_bytes().cmp(msg_type)).ok()?;
+        let at = match *msg_type {
+            [byte] => *self.by_byte.get(u32::from(byte))?,
+            _ => {
+                self.messages.binary_search_by(|def| def.msg_type.as_bytes().cmp(msg_type)).ok()?
+            }
+        };
         self.messages.get(at)
     }
 
@@ -143,7 +151,7 @@ impl Dictionary {
     /// The tag of the data field whose length the field `tag` is.
     #[inline]
     pub fn data_of(&self, tag: u32) -> Option<u32> {
-        self.field(tag)?.data
+        self.data.get(tag).copied()
     }
 }
 

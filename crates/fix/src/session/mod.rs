@@ -21,9 +21,9 @@ pub use header::{Logon, logon_of, signed_text};
 pub use reason::{End, RejectReason};
 pub use settings::{HEARTBEAT_SECONDS_MAX, Proof, Role, Settings, Sign};
 
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, Shapes};
 use crate::frame::{self, Garbled, NextFrame};
-use crate::message::{Field, Message, split};
+use crate::message::{Field, Message};
 use crate::store::Store;
 use std::io;
 use std::sync::Arc;
@@ -89,6 +89,8 @@ pub struct Session<S> {
     /// The part of `inbound` that was read.
     read: usize,
     fields: Vec<Field>,
+    /// How the peer's messages look.
+    shapes: Shapes,
     body: Vec<u8>,
     heartbeat_ns: u64,
     received_ns: u64,
@@ -113,6 +115,7 @@ impl<S: Store> Session<S> {
             inbound: Vec::new(),
             read: 0,
             fields: Vec::new(),
+            shapes: Shapes::default(),
             body: Vec::new(),
             heartbeat_ns: 0,
             received_ns: 0,
@@ -163,7 +166,10 @@ impl<S: Store> Session<S> {
     /// Takes bytes that came; returns how many fitted ([`INBOUND_BYTES_MAX`]). Poll, and give the
     /// rest again.
     pub fn receive(&mut self, bytes: &[u8]) -> usize {
-        self.inbound.drain(..self.read);
+        match self.read == self.inbound.len() {
+            true => self.inbound.clear(),
+            false => drop(self.inbound.drain(..self.read)),
+        }
         self.read = 0;
         let n = bytes.len().min(INBOUND_BYTES_MAX - self.inbound.len());
         self.inbound.extend_from_slice(&bytes[..n]);
@@ -196,7 +202,7 @@ impl<S: Store> Session<S> {
             let inbound = std::mem::take(&mut self.inbound);
             let mut fields = std::mem::take(&mut self.fields);
             let bytes = &inbound[start..end];
-            let fault = split(bytes, |tag| self.dictionary.data_of(tag), &mut fields).err();
+            let fault = self.dictionary.read(bytes, &mut self.shapes, &mut fields).err();
             let message = Message::new(bytes, &fields);
             let step = match is_begin_string {
                 true => self.message(message, fault, now, out),

@@ -42,7 +42,6 @@ impl<S: Store> Session<S> {
             }
             return self.violation("MsgSeqNum (34) is missing or no number", now, out);
         };
-        let fault = fault.or_else(|| self.dictionary.check(message).err());
         if matches!(self.state, State::LogonAwaited { .. }) {
             return self.first(message, &header, fault, now, out);
         }

@@ -143,3 +143,28 @@ fn a_message_of_another_session_or_a_duplicate_is_left_to_the_session() {
     other.receive(b"8=FIX");
     assert!(!other.take_hot(&fine, 0).unwrap());
 }
+
+/// The first order of a shape makes room, and the next ones use it.
+#[test]
+fn orders_of_one_shape_are_taken_without_an_allocation() {
+    let [mut client, mut exchange] = both();
+    let fill = |body: &mut fix::encode::Body<'_>| {
+        body.text(11, "0000").text(55, "BTC_USDT").char(54, '1').time(60, NOW.utc_ns);
+        body.text(38, "1").char(40, '2').text(44, "100.25");
+    };
+    let mut form = client.form("D", &[11], fill).unwrap();
+    let (mut stream, mut out) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        let seq = client.sent_hot(NOW.steady_ns).unwrap();
+        form.fill(&mut stream, seq, NOW.utc_ns, &[b"0001"]);
+    }
+    let calls = messages(&stream).into_iter().map(|message| {
+        let before = counting::calls();
+        exchange.receive(message);
+        let event = exchange.poll(NOW, &mut out).unwrap();
+        assert!(matches!(event, Some(Event::Application(_))), "{event:?}");
+        counting::calls() - before
+    });
+    let calls: Vec<u64> = calls.collect();
+    assert!(calls[0] > 0 && calls[1..].iter().all(|calls| *calls == 0), "{calls:?}");
+}

@@ -2,7 +2,7 @@
 //! libFuzzer.
 #![allow(dead_code, reason = "each fuzz target uses one")]
 
-use fix::dictionary::Dictionary;
+use fix::dictionary::{Dictionary, Shapes};
 use fix::encode::{Body, seal};
 use fix::frame::{self, NextFrame};
 use fix::hot::Report;
@@ -16,11 +16,12 @@ pub fn dictionary() -> &'static Arc<Dictionary> {
     DICTIONARY.get_or_init(|| Arc::new(Dictionary::tickpath()))
 }
 
-/// Framing skips or takes every byte, a message that is taken is made of its fields, and a check of
-/// it ends.
+/// Framing skips or takes every byte, a message that is taken is made of its fields, and shapes of
+/// earlier ones change neither its fields nor its fault.
 pub fn tag_value(stream: &[u8]) {
     let dictionary = dictionary();
     let (mut at, mut fields) = (0, Vec::new());
+    let (mut shapes, mut read) = (Shapes::default(), Vec::new());
     loop {
         match frame::next(&stream[at..]) {
             NextFrame::Incomplete => break,
@@ -30,9 +31,14 @@ pub fn tag_value(stream: &[u8]) {
             }
             NextFrame::Message { bytes, begin_string } => {
                 at += bytes.len();
-                if split(bytes, |tag| dictionary.data_of(tag), &mut fields).is_ok() {
-                    made_of_its_fields(bytes, begin_string, Message::new(bytes, &fields));
+                let mut valid = split(bytes, |tag| dictionary.data_of(tag), &mut fields);
+                if valid.is_ok() {
+                    let message = Message::new(bytes, &fields);
+                    made_of_its_fields(bytes, begin_string, message);
+                    valid = dictionary.check(message);
                 }
+                assert_eq!(dictionary.read(bytes, &mut shapes, &mut read), valid);
+                assert_eq!(read, fields);
             }
         }
     }
@@ -47,7 +53,6 @@ fn made_of_its_fields(bytes: &[u8], begin_string: &[u8], message: Message<'_>) {
     }
     assert_eq!(joined, bytes);
     assert_eq!(message.get(8), Some(begin_string));
-    let _ = dictionary().check(message);
     if let Some(report) = Report::of(bytes) {
         hot_is_slow(&report, message);
     }
