@@ -30,8 +30,9 @@ pub use format::packet::{
     Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, encode_packet, patch_place,
     patch_published,
 };
+pub use publisher::Publisher;
 pub use publisher::packets::ReplayError;
-pub use publisher::{Publisher, Sending};
+pub use publisher::sending::Sending;
 pub use settings::{
     DATAGRAM_BYTES_DEFAULT, DATAGRAM_BYTES_LARGEST, DATAGRAM_BYTES_MIN, Definition,
     FollowerSettings, PublisherSettings, PublisherSettingsError,

@@ -1,7 +1,7 @@
 //! `exchange --echo`: the raw echo in the exchange's place, over connections or datagrams.
 
 use crate::cli::ExchangeArguments;
-use crate::exchange::{Entrance, Threads, backend_of, listen};
+use crate::entrance::{Entrance, Threads, backend_of, listen};
 use crate::exit::DONE;
 use crate::plant;
 use crate::process::{FirstLine, bind, say, say_ready};

@@ -11,6 +11,7 @@ mod cloud;
 mod compare;
 mod doctor;
 mod echo;
+mod entrance;
 mod entry_hold;
 mod errors;
 mod exchange;
