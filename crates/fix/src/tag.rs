@@ -75,3 +75,6 @@ pub const TICK_INTENDED_NS: u32 = 8018;
 pub const TICK_ACKNOWLEDGED_NS: u32 = 8019;
 /// When it encoded the last change as JSON, before it became FIX; user-defined.
 pub const TICK_PUBLISHED_NS: u32 = 8020;
+/// In an order with ExecInst 6: whether it is repriced, and not rejected, if it would trade on
+/// arrival; user-defined.
+pub const POST_ONLY_REPRICE: u32 = 8021;

@@ -4,7 +4,7 @@
 use fix::message::{Message, number};
 
 /// Number of tags that have a place.
-const PLACES: usize = 18;
+const PLACES: usize = 19;
 
 /// See the module.
 pub(super) struct Fields<'a> {
@@ -35,6 +35,7 @@ fn place(tag: u32) -> Option<usize> {
         790 => 15,
         fix::tag::DELIVERY_TICK => 16,
         fix::tag::DELIVERY_RESPONSE_NS => 17,
+        fix::tag::POST_ONLY_REPRICE => 18,
         _ => return None,
     })
 }
@@ -90,14 +91,14 @@ mod tests {
         /// Fields that come twice or not at all, with and without a place.
         #[test]
         fn the_fields_are_those_of_the_message(
-            tags in prop::collection::vec(prop_oneof![1u32..130, 500u32..800, 8010u32..8017], 0..20),
+            tags in prop::collection::vec(prop_oneof![1u32..130, 500u32..800, 8010u32..8025], 0..20),
         ) {
             let text: String = tags.iter().enumerate().map(|(n, tag)| format!("{tag}={n}\x01")).collect();
             let mut split_fields = Vec::new();
             split(text.as_bytes(), |_| None, &mut split_fields).unwrap();
             let message = Message::new(text.as_bytes(), &split_fields);
             let fields = Fields::of(message);
-            for tag in 0..8020 {
+            for tag in 0..8030 {
                 prop_assert_eq!(fields.get(tag), message.get(tag), "tag {}", tag);
             }
         }

@@ -85,6 +85,7 @@ impl Desk {
         match reply {
             Reply::Booked(booked) => {
                 let known = OrderFields::of(&booked.instrument_code, booked.side, booked.amount);
+                let known = OrderFields { price: Some(booked.price), ..known };
                 self.acknowledged(&booked.client_id, booked.order_id, &known, now)
             }
             Reply::Waiting(waiting) => {
@@ -147,6 +148,8 @@ impl Desk {
                 if order.is_acknowledged() {
                     return Ok(());
                 }
+                // A post-only order may rest at another price than was asked for.
+                order.price = seen.price.or(order.price);
                 order.status = '0';
                 self.answered(RequestKind::New, id);
             }
@@ -399,10 +402,12 @@ struct OrderFields<'a> {
     symbol: &'a str,
     side: Side,
     leaves: Decimal,
+    /// Where it rests, if it does.
+    price: Option<Decimal>,
 }
 
 impl<'a> OrderFields<'a> {
     fn of(symbol: &'a str, side: Side, leaves: Decimal) -> OrderFields<'a> {
-        OrderFields { symbol, side, leaves }
+        OrderFields { symbol, side, leaves, price: None }
     }
 }

@@ -5,7 +5,7 @@ use super::market::request::{MarketDataRequest, Rejection};
 use super::market::securities::{ListRequest, Securities};
 use super::pending::Question;
 use fix::message::Message;
-use fix::tag::{DELIVERY_RESPONSE_NS, DELIVERY_TICK};
+use fix::tag::{DELIVERY_RESPONSE_NS, DELIVERY_TICK, POST_ONLY_REPRICE};
 use fix::time::parse_timestamp;
 use wire::client_id::ClientId;
 use wire::decimal::Decimal;
@@ -144,11 +144,22 @@ fn new_order<'a>(fields: &Fields<'a>) -> Result<Request<'a>> {
         time_in_force: time_in_force(fields, kind)?,
         stop_price,
         display_amount: decimal(fields, 111)?,
-        post_only: fields.get(18).map(|_| PostOnly::Reject),
+        post_only: post_only(fields)?,
         delivery: delivery(fields)?,
         account_id: None,
     };
     Ok(Request::New { create, kind, is_resent: fields.is_set(97) })
+}
+
+fn post_only(fields: &Fields<'_>) -> Result<Option<PostOnly>> {
+    match (fields.get(18), fields.is_set(POST_ONLY_REPRICE)) {
+        (None, false) => Ok(None),
+        (Some(_), false) => Ok(Some(PostOnly::Reject)),
+        (Some(_), true) => Ok(Some(PostOnly::Reprice)),
+        (None, true) => {
+            Err((FIELD_MISSING, "PostOnlyReprice (8021) needs ExecInst (18) 6".to_owned()))
+        }
+    }
 }
 
 /// The tick that caused it and its response time: both or none.

@@ -120,6 +120,24 @@ fn stops_wait_and_are_triggered() {
     taker.ask("35=H|11=s|55=BTC_USDT|54=1").has("150=I|39=0|151=1");
 }
 
+#[test]
+fn a_post_only_order_is_rejected_or_repriced() {
+    let (_folder, running) = start();
+    let mut maker = log_on(&running, "MAKER", "maker");
+    let mut taker = log_on(&running, "TAKER", "taker");
+    maker.ask(&limit("m", 2, "105", "1")).has("150=0");
+    let post_only = |id: &str, more: &str| limit(id, 1, "106", "1") + "|18=6" + more;
+    taker.ask(&post_only("a", "")).has("150=8|39=8|11=a");
+    taker.ask(&post_only("b", "|8021=N")).has("150=8|39=8|11=b");
+    taker.ask(&post_only("c", "|8021=Y")).has("150=0|39=0|11=c|44=104.99|151=1");
+    taker.ask("35=H|11=c|55=BTC_USDT|54=1").has("150=I|39=0|44=104.99");
+    taker.ask(&(limit("d", 1, "106", "1") + "|8021=Y")).has("35=j|380=5|379=d");
+    let replace = "35=G|41=c|11=e|55=BTC_USDT|54=1|60=@|38=2|40=2|44=107";
+    taker.ask(replace).has("150=5|11=e|41=c|38=2|44=104.99");
+    let stop = post_only("s", "|8021=Y|99=107").replace("|40=2", "|40=4");
+    taker.ask(&stop).has("150=8|39=8|11=s");
+}
+
 /// Both answer the first tick. The order comes first and claims 50 ms, the replacement claims 1 ms.
 #[test]
 fn orders_and_replacements_carry_delivery_clocks() {
