@@ -1,6 +1,6 @@
 //! Reads a message that has the form of our own encoder, byte for byte between its values: most of
-//! the messages that are measured. Of any other form nothing is said but `None`, and the scanner
-//! reads it: other keys, another order, white space, escapes, and all that is wrong.
+//! the messages that are measured. Any other one gives `None`, and the scanner reads it: one with
+//! other keys, another order, white space or escapes, and all that is wrong.
 //!
 //! It needs no key to be found, which is most of the scanner's work.
 
