@@ -67,7 +67,8 @@ mod tests {
     use super::*;
     use crate::device::Device;
     use crate::frames::Frames;
-    use crate::port::{Port, PortOptions, Protocol, ZeroCopy};
+    use crate::port::{Port, PortOptions, ZeroCopy};
+    use crate::protocol::Protocol;
     use crate::routes::Interface;
     use host::network::{DEVICE, Networks};
     use std::net::{SocketAddrV4, UdpSocket};

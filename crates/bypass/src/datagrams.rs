@@ -7,7 +7,7 @@ use crate::error::BypassError;
 use crate::frame::{self, Checksums, Header, Mac, UDP_HEADERS_BYTES};
 use crate::frames::Frames;
 use crate::neighbours::Neighbours;
-use crate::port::Protocol;
+use crate::protocol::Protocol;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 

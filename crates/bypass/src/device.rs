@@ -4,7 +4,7 @@
 use crate::error::BypassError;
 use crate::frame::{Checksums, Mac};
 use crate::frames::Frames;
-use crate::port::Protocol;
+use crate::protocol::Protocol;
 use crate::routes::Interface;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket, sockopt};

@@ -40,6 +40,7 @@ pub mod loss;
 mod neighbours;
 mod port;
 mod program;
+mod protocol;
 #[allow(unsafe_code)]
 mod queue;
 pub mod routes;
@@ -57,8 +58,9 @@ pub use crate::forward::DatagramFrame;
 pub use crate::frames::Frames;
 pub use crate::install::Attachment;
 pub use crate::neighbours::NEIGHBOURS_MAX;
-pub use crate::port::{Port, PortOptions, Protocol, QUEUES_MAX, ZeroCopy};
+pub use crate::port::{Port, PortOptions, QUEUES_MAX, ZeroCopy};
 pub use crate::program::FLOWS_MAX;
+pub use crate::protocol::Protocol;
 pub use crate::queue::{CopyMode, FRAME_BYTES_MAX};
 pub use crate::shared::{Part, WAITING_MAX, share};
 pub use crate::tcp::{CONNECTIONS_MAX, ConnectionId, TcpCounts, TcpLimits, TcpStack};

@@ -6,10 +6,10 @@ use crate::error::BypassError;
 use crate::frame::Mac;
 use crate::frames::Frames;
 use crate::install::{Attachment, while_busy};
+use crate::protocol::Protocol;
 use crate::queue::{CopyMode, FRAME_BYTES_MAX, Failure, Queue, ReceivedFrame};
 use crate::routes::Interface;
 use crate::steering::Steering;
-use rustix::net::SocketType;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -17,31 +17,6 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Limit on the queues of a port.
 pub const QUEUES_MAX: u32 = 16;
-
-/// Protocols whose flows a port takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-}
-
-impl Protocol {
-    pub(crate) fn number(self) -> u8 {
-        match self {
-            Protocol::Tcp => 6,
-            Protocol::Udp => 17,
-        }
-    }
-
-    pub(crate) fn kind(self) -> SocketType {
-        match self {
-            Protocol::Tcp => SocketType::STREAM,
-            Protocol::Udp => SocketType::DGRAM,
-        }
-    }
-}
 
 /// How a port is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use crate::assembler::{
     Assembler, Helper, Instruction, JumpCondition, Label, Register::*, Width, XDP_PASS, be16,
 };
-use crate::port::Protocol;
+use crate::protocol::Protocol;
 use std::net::SocketAddrV4;
 
 /// Limit on the flows that a port claims.

@@ -5,7 +5,7 @@ use crate::error::BypassError;
 use crate::frame::{ETHERNET_BYTES, Mac};
 use crate::frames::Frames;
 use crate::neighbours::Neighbours;
-use crate::port::Protocol;
+use crate::protocol::Protocol;
 use crate::routes::Interface;
 use std::fmt;
 use std::io;

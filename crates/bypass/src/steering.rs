@@ -3,8 +3,8 @@
 use crate::bpf::{Link, Map, MapKind};
 use crate::error::BypassError;
 use crate::install::{Attachment, Places, install};
-use crate::port::Protocol;
 use crate::program::{FLOWS_MAX, KEY_BYTES, capture, key};
+use crate::protocol::Protocol;
 use crate::routes::Interface;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, RawFd};

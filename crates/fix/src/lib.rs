@@ -24,6 +24,7 @@ pub mod encode;
 pub mod frame;
 pub mod hot;
 pub mod message;
+mod reject_reason;
 // Bytes are compared sixteen at a time.
 #[allow(unsafe_code)]
 mod separators;

@@ -1,8 +1,8 @@
 //! Fields of a message that came.
 
 use crate::SOH;
+use crate::reject_reason::RejectReason;
 use crate::separators::Separators;
-use crate::session::RejectReason;
 use std::ops::Range;
 
 /// The most fields of a message; more are rejected.

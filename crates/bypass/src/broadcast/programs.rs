@@ -16,8 +16,8 @@ use crate::assembler::{
     Assembler, Helper, Instruction, JumpCondition, Label, Register, Register::*, Width, XDP_DROP,
     XDP_PASS, be16,
 };
-use crate::port::Protocol;
 use crate::program::{expect_ipv4, first_entry};
+use crate::protocol::Protocol;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Ethernet, IPv4 without options, and UDP.

@@ -8,7 +8,7 @@ use crate::device::{Device, joined, reserve};
 use crate::error::BypassError;
 use crate::frame::{ETHERNET_BYTES, Mac};
 use crate::frames::Frames;
-use crate::port::Protocol;
+use crate::protocol::Protocol;
 use crate::routes::Interface;
 use crate::steering::Steering;
 use rustix::io::Errno;

@@ -4,7 +4,7 @@
 //! port where nobody listens with a reset. A listening socket whose filter takes no packet drops
 //! them without a word.
 
-use crate::port::Protocol;
+use crate::protocol::Protocol;
 use rustix::net::listen;
 use std::io;
 use std::mem;

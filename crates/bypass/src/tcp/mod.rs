@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::error::BypassError;
 use crate::frame::{Checksums, Mac};
 use crate::frames::Frames;
-use crate::port::Protocol;
+use crate::protocol::Protocol;
 use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{Socket, SocketBuffer};
 use smoltcp::time::{Duration, Instant};

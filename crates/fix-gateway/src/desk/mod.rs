@@ -1,12 +1,15 @@
 //! One FIX session without its sockets: bytes of the client in, bytes for the exchange out, and
 //! back.
 
+mod codes;
 mod fields;
 mod market;
 mod number;
 mod orders;
 mod pending;
 mod recover;
+mod recovery;
+mod reply;
 mod report;
 mod request;
 mod requests;
@@ -23,8 +26,8 @@ pub(crate) use market::securities::Securities;
 pub use market::securities::Security;
 use market::state::Market;
 use orders::Orders;
-pub use recover::PastReport;
-use recover::{Recovery, Remembered};
+pub use recovery::PastReport;
+use recovery::{Recovery, Remembered};
 use request::{Problem, Request};
 pub(crate) use state::Desk;
 use std::collections::VecDeque;

@@ -2,16 +2,19 @@
 
 use super::super::Shared;
 use super::*;
+use crate::desk::orders::Order;
 use crate::desk::{Securities, Security};
 use clock::random::SplitMix64;
 use fix::dictionary::Dictionary;
-use fix::store::{FileStore, Store};
+use fix::store::{FileStore, Kept};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use wire::Decimal;
 use wire::reply::{
-    self, DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, StopTriggered, StopWaiting,
+    self, DoneStatus, Fill, OrderAmended, OrderBooked, OrderDone, Reply, StopTriggered, StopWaiting,
 };
-use wire::request::{CreateOrder, TimeInForce};
+use wire::request::{CreateOrder, Side, TimeInForce};
 
 const NOW: Now = Now { steady_ns: 1, utc_ns: 1_790_000_000_000_000_000 };
 const SYMBOL: &str = "BTC_USDT";

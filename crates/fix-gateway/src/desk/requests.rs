@@ -1,9 +1,9 @@
 //! Requests of the client: sent to the exchange, or answered from what the desk knows.
 
+use super::codes::{ExecType, side_code};
 use super::number::put_decimal;
 use super::orders::Order;
 use super::pending::{PENDING_MAX, PendingRequest, RequestKind};
-use super::report::{ExecType, side_code};
 use super::request::{Change, Problem, Replace, Request};
 use super::state::Desk;
 use crate::link::put_frame;

@@ -3,14 +3,15 @@
 use super::market::securities::Securities;
 use super::market::state::Market;
 use super::orders::Orders;
-use super::pending::PendingRequest;
-use super::recover::Recovery;
+use super::pending::{PendingRequest, RequestKind};
+use super::recovery::Recovery;
 use fix::message::Field;
 use fix::session::Session;
 use fix::store::FileStore;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wire::OrderId;
+use wire::client_id::ClientId;
 
 /// One FIX session without its sockets.
 pub(crate) struct Desk {
@@ -41,4 +42,21 @@ pub(crate) struct Desk {
     pub to_exchange: Vec<u8>,
     /// Cancel the account's orders when the client's connection ends.
     pub cancels_on_disconnect: bool,
+}
+
+impl Desk {
+    /// Removes the oldest request that is so.
+    pub(super) fn take_pending(
+        &mut self,
+        is_it: impl Fn(&PendingRequest) -> bool,
+    ) -> Option<PendingRequest> {
+        let at = self.pending.iter().position(is_it)?;
+        self.pending.remove(at)
+    }
+
+    /// Removes the oldest request to cancel that order.
+    pub(super) fn answered_cancel(&mut self, target: &ClientId) -> Option<PendingRequest> {
+        let is_cancel = |kind: &RequestKind| matches!(kind, RequestKind::Cancel(_));
+        self.take_pending(|pending| is_cancel(&pending.kind) && pending.target == *target)
+    }
 }

@@ -1,17 +1,17 @@
 //! Status requests. The exchange answers them, as it does in its other protocols, so an order that
 //! is open is never one that another exchange has ended. The desk adds the fields that it knows.
 
+use super::codes::{ExecType, ended_code};
 use super::pending::{PendingRequest, Question, RequestKind};
-use super::report::{ExecType, side_code};
+use super::report::Stranger;
 use super::state::Desk;
 use crate::link::put_frame;
-use fix::encode::Body;
 use fix::session::Now;
 use std::io;
 use wire::OrderId;
 use wire::client_id::ClientId;
 use wire::reply::{DoneStatus, OrderDone};
-use wire::request::{OrderStatus, Side, encode_order_status};
+use wire::request::{OrderStatus, encode_order_status};
 
 /// The exchange's answer.
 #[derive(Clone, Copy)]
@@ -19,25 +19,6 @@ pub(super) enum Standing<'a> {
     Open(OrderId),
     Ended(OrderId, DoneStatus),
     Unknown { reason: &'a str },
-}
-
-/// An order of which this session has no reports.
-struct Stranger<'a> {
-    order_id: Option<OrderId>,
-    symbol: &'a str,
-    side: Side,
-}
-
-/// OrdStatus (39) of an order that has ended.
-pub(super) fn ended_code(status: DoneStatus) -> char {
-    match status {
-        DoneStatus::Filled => '2',
-        DoneStatus::Expired => 'C',
-        DoneStatus::Cancelled
-        | DoneStatus::SelfTradePrevented
-        | DoneStatus::Closed
-        | DoneStatus::NoRoom => '4',
-    }
 }
 
 impl Desk {
@@ -148,34 +129,5 @@ impl Desk {
         let text = "this session has no other reports of it: CumQty (14) and AvgPx (6) are unknown";
         let report = (ExecType::Cancelled, ended_code(done.status), text);
         self.report_stranger(&order, [&done.client_id, &id], report, now, |_| ())
-    }
-
-    /// An ExecutionReport of an order that the session knows by this alone. `ids` are the order's
-    /// and that of the request.
-    fn report_stranger(
-        &mut self,
-        order: &Stranger<'_>,
-        [id, request]: [&ClientId; 2],
-        (exec_type, status, text): (ExecType, char, &str),
-        now: Now,
-        more: impl FnOnce(&mut Body<'_>),
-    ) -> io::Result<()> {
-        let exec_id = self.exec_id(now);
-        let order_id = order.order_id.map(OrderId::text);
-        self.send("8", now, |body| {
-            body.bytes(37, order_id.as_ref().map_or(&b"NONE"[..], |text| &text[..]));
-            body.bytes(11, request.as_bytes());
-            if request != id {
-                body.bytes(41, id.as_bytes());
-            }
-            exec_id.put(body, 17).char(150, exec_type.code()).char(39, status);
-            if status == '8' {
-                body.number(103, 5);
-            }
-            body.text(55, order.symbol).char(54, side_code(order.side));
-            // FIX requires the three numbers.
-            body.number(151, 0).number(14, 0).number(6, 0).text(58, text);
-            more(body);
-        })
     }
 }

@@ -3,7 +3,7 @@
 use super::member_set::{MemberSet, WORDS_MAX};
 use super::{Dictionary, FieldDef, Member, Members, MessageDef, ValueKind};
 use crate::message::{Fault, Field, Message, number};
-use crate::session::RejectReason;
+use crate::reject_reason::RejectReason;
 use crate::tag;
 
 /// Header, body, trailer, in this order.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::encode::seal;
 use crate::message::{Fault, Message, split};
-use crate::session::RejectReason;
+use crate::reject_reason::RejectReason;
 
 const SMALL: &str = r#"<fix type="FIX" major="4" minor="4">
 <header><field name="BeginString" required="Y"/><field name="BodyLength" required="Y"/>

@@ -10,15 +10,16 @@
 //! may be lost, and never enters twice.
 
 mod admin;
+mod end;
 mod header;
 mod hot;
-mod reason;
 mod receive;
 mod send;
 mod settings;
 
+pub use crate::reject_reason::RejectReason;
+pub use end::End;
 pub use header::{Logon, logon_of, signed_text};
-pub use reason::{End, RejectReason};
 pub use settings::{HEARTBEAT_SECONDS_MAX, Proof, Role, Settings, Sign};
 
 use crate::dictionary::{Dictionary, Shapes};
