@@ -40,6 +40,7 @@ pub(super) struct Replace<'a> {
     pub change: Change<'a>,
     pub kind: char,
     pub price: Option<Decimal>,
+    pub stop: Option<Decimal>,
     /// OrderQty (38).
     pub quantity: Decimal,
     pub delivery: Option<DeliveryClock>,
@@ -107,6 +108,7 @@ fn read<'a>(message: Message<'a>, account: &str, securities: &Securities) -> Res
             change: change(fields)?,
             kind: kind(fields)?,
             price: decimal(fields, 44)?,
+            stop: decimal(fields, 99)?,
             quantity: needed_decimal(fields, 38)?,
             delivery: delivery(fields)?,
         })),

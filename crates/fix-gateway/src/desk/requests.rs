@@ -121,18 +121,19 @@ impl Desk {
 
     /// The exchange amends the open amount; FIX's OrderQty is that and what has traded.
     fn replace(&mut self, replace: &Replace<'_>, now: Now) -> io::Result<()> {
-        let Replace { change, kind, price, quantity, delivery } = replace;
+        let Replace { change, kind, price, stop, quantity, delivery } = replace;
         let order = self.orders.get(&change.target);
         let Some(order) = order.filter(|order| !order.has_ended()) else {
             return self.cancel_reject(RequestKind::Replace, change, "no such open order", now);
         };
-        if order.kind.is_some_and(|old| old != *kind) {
-            return self.cancel_reject(
-                RequestKind::Replace,
-                change,
-                "OrdType (40) can't change",
-                now,
-            );
+        // Neither is known of an order of an earlier life that the store no longer knows.
+        let changed = match order.kind {
+            Some(old) if old != *kind => Some("OrdType (40) can't change"),
+            Some(_) if stop.is_some() && *stop != order.stop => Some("StopPx (99) can't change"),
+            _ => None,
+        };
+        if let Some(text) = changed {
+            return self.cancel_reject(RequestKind::Replace, change, text, now);
         }
         let open = super::number::minus(*quantity, order.traded.amount);
         let Some(amount) = open.filter(|open| open.mantissa() > 0) else {

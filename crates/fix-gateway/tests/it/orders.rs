@@ -113,6 +113,8 @@ fn stops_wait_and_are_triggered() {
     let mut taker = log_on(&running, "TAKER", "taker");
     let stop = "35=D|11=s|55=BTC_USDT|54=1|60=@|38=1|40=4|44=110|99=105";
     taker.ask(stop).has("150=0|39=0|40=4|44=110|99=105");
+    let replace = "35=G|41=s|11=r|55=BTC_USDT|54=1|60=@|38=1|40=4|44=110|99=106";
+    taker.ask(replace).has("35=9|11=r|41=s|434=2|102=2|58=StopPx (99) can't change");
     maker.ask(&limit("m", 2, "105", "1")).has("150=0");
     taker.ask(&limit("t", 1, "105", "1")).has("150=0|11=t");
     taker.read().has("150=F|11=t|39=2");
