@@ -3,10 +3,10 @@
 //!
 //! ```
 //! use ipc::distributor::{Distributor, Shape};
-//! use ipc::region::Place;
+//! use ipc::region::RegionBacking;
 //!
 //! let shape = Shape { keys: 12, slots: 4, value_bytes_max: 16, may_sleep: false };
-//! let distributor = Distributor::create(Place::Memory, shape)?;
+//! let distributor = Distributor::create(RegionBacking::Memory, shape)?;
 //! let mut reader = distributor.reader();
 //! let mut writer = distributor.writer()?;
 //! for price in [b"100", b"101", b"102"] {

@@ -1,12 +1,12 @@
 //! A bounded ring of messages: one producer or many, one consumer, threads or processes.
 //!
 //! ```
-//! use ipc::region::Place;
+//! use ipc::region::RegionBacking;
 //! use ipc::ring::{Producers, SendError, Ring, Shape};
 //!
 //! let producers = Producers::One;
 //! let shape = Shape { slots: 4, message_bytes_max: 16, producers, may_sleep: false };
-//! let ring = Ring::create(Place::Memory, shape)?;
+//! let ring = Ring::create(RegionBacking::Memory, shape)?;
 //! let mut producer = ring.producer()?;
 //! let mut consumer = ring.consumer()?;
 //! producer.try_send(b"tick").unwrap();
