@@ -18,8 +18,10 @@ impl Desk {
     pub(super) fn reply(&mut self, reply: &Reply<'_>, now: Now) -> io::Result<()> {
         match reply {
             Reply::Booked(booked) => {
-                let known = OrderFields::of(&booked.instrument_code, booked.side, booked.amount);
-                let known = OrderFields { price: Some(booked.price), ..known };
+                let known = OrderFields {
+                    price: Some(booked.price),
+                    ..OrderFields::of(&booked.instrument_code, booked.side, booked.amount)
+                };
                 self.acknowledged(&booked.client_id, booked.order_id, &known, now)
             }
             Reply::Waiting(waiting) => {

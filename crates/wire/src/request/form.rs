@@ -20,13 +20,13 @@ pub(super) fn read(bytes: &[u8]) -> Option<Request<'_>> {
 
 #[inline]
 fn create_order<'a>(form: &mut Form<'a>) -> Option<CreateOrder<'a>> {
-    let instrument_code = form.bounded(INSTRUMENT_CODE_BYTES_MAX)?.into();
+    let instrument_code = form.bounded(INSTRUMENT_CODE_BYTES_MAX)?;
     form.literal(r#","client_id":""#)?;
     let client_id = form.client_id()?;
     form.literal(r#","side":""#)?;
     let side = Side::read(form.text()?, "side").ok()?;
     form.literal(r#","type":"LIMIT","price":""#)?;
-    let price = Some(form.decimal()?);
+    let price = form.decimal()?;
     form.literal(r#","amount":""#)?;
     let amount = form.decimal()?;
     form.literal(r#","time_in_force":""#)?;
@@ -38,19 +38,8 @@ fn create_order<'a>(form: &mut Form<'a>) -> Option<CreateOrder<'a>> {
     };
     form.literal("}")?;
     let account_id = account_and_end(form)?;
-    Some(CreateOrder {
-        instrument_code,
-        client_id,
-        side,
-        price,
-        amount,
-        time_in_force,
-        stop_price: None,
-        display_amount: None,
-        post_only: None,
-        delivery: None,
-        account_id,
-    })
+    let order = CreateOrder::limit(instrument_code, client_id, side, price, amount);
+    Some(CreateOrder { time_in_force, account_id, ..order })
 }
 
 #[inline]
